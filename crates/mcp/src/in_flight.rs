@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, without_repeats};
+use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError};
+use gateway_upstream::UpstreamId;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::caller::{Caller, Reach};
 use crate::endpoint::Endpoint;
@@ -15,6 +15,7 @@ use crate::errors::{internal, rpc_failure};
 use crate::outbound::Out;
 use gateway_runtime::call::CallResult;
 use gateway_runtime::call::in_flight::{InFlight, Input, Peer, Reached};
+use gateway_runtime::call::input::asked;
 use gateway_runtime::failure::{Failure, error_result};
 
 /// How often a server may ask for more before the call is given up.
@@ -91,7 +92,7 @@ pub(crate) async fn drive(
         }
         rounds += 1;
         let patience = endpoint.config().mcp.input_expiry;
-        let asking = tokio::time::timeout(patience, answers(&result.result, &peer));
+        let asking = tokio::time::timeout(patience, answers(call.server(), &result.result, &peer));
         let answered = endpoint.state().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
         let late = || internal("the caller gave no answer in time");
         call = Arc::clone(&call.request).start(answered.ok_or_else(late)??, None);
@@ -99,7 +100,7 @@ pub(crate) async fn drive(
 }
 
 /// Asks a legacy caller what a modern server wants to know.
-async fn answers(result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcError> {
+async fn answers(server: &UpstreamId, result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcError> {
     #[derive(Deserialize)]
     struct InputRequest {
         #[serde(default)]
@@ -108,18 +109,10 @@ async fn answers(result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcEr
         params: Option<RawJson>,
     }
     let malformed = |_| internal("the server's `input_required` cannot be read");
-    let result = without_repeats(result);
-    let members = RawObject::parse(&result).map_err(malformed)?;
-    let state = members
-        .get("requestState")
-        .map(|state| serde_json::from_str(state.get()))
-        .transpose()
-        .map_err(malformed)?;
-    let requests = members.get("inputRequests").map_or("{}", RawValue::get);
-    let requests: RawObject<'_> = serde_json::from_str(requests).map_err(malformed)?;
+    let (requests, state) = asked(server, result).map_err(malformed)?;
     let mut asking = FuturesUnordered::new();
-    for (key, request) in requests.members() {
-        let InputRequest { method, params } = serde_json::from_str(request.get()).map_err(malformed)?;
+    for (key, request) in &requests {
+        let InputRequest { method, params } = request.read().map_err(malformed)?;
         if !peer.caller.can.answers(&method) {
             let message = format!("the server asks for `{method}`, which the client does not offer");
             return Err(internal(message));

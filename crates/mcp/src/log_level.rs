@@ -3,6 +3,8 @@
 use gateway_protocol::RawJson;
 use serde::{Deserialize, Serialize};
 
+use crate::errors::member;
+
 /// The weight of a log message; the lightest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -18,15 +20,10 @@ pub(crate) enum LogLevel {
     Emergency,
 }
 
-#[derive(Deserialize)]
-struct Leveled {
-    level: LogLevel,
-}
-
 impl LogLevel {
     /// The level in the parameters of `notifications/message` or `logging/setLevel`.
     pub(crate) fn read(params: Option<&RawJson>) -> Option<Self> {
-        params?.read::<Leveled>().ok().map(|found| found.level)
+        member(params, "level")
     }
 
     /// The level of a message; one that names none is an ordinary one.

@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use gateway_protocol::{Notification, RawJson, method};
 use gateway_upstream::{FleetEvent, InFlight, UpstreamId, UpstreamState};
-use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::endpoint::Endpoint;
+use crate::errors::member;
 use crate::log_level::LogLevel;
 use crate::outbound::written;
 use crate::subscriptions::Change;
@@ -129,10 +129,6 @@ fn fingerprint(endpoint: &Endpoint, server: &UpstreamId) -> u64 {
 }
 
 fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, in_flight: &InFlight) {
-    #[derive(Deserialize)]
-    struct Updated {
-        uri: String,
-    }
     match notification.method.as_str() {
         // Of tools the fleet reads the new list first.
         changed @ (method::RESOURCES_CHANGED | method::PROMPTS_CHANGED) => {
@@ -141,10 +137,8 @@ fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, 
             }
         }
         method::RESOURCE_UPDATED => {
-            if let Some(updated) =
-                notification.params.as_ref().and_then(|params| params.read::<Updated>().ok())
-            {
-                publish(endpoint, &Change::Resource { server, uri: updated.uri });
+            if let Some(uri) = member(notification.params.as_ref(), "uri") {
+                publish(endpoint, &Change::Resource { server, uri });
             }
         }
         method::LOG_MESSAGE => log_message(endpoint, &server, notification.params.as_ref(), in_flight),
@@ -153,7 +147,7 @@ fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, 
 }
 
 /// Log messages of a shared connection go to the session whose calls are at work, or to all where none is. With calls of
-/// several sessions at work nobody can tell whose business it is, so nobody hears it.
+/// several sessions at work nobody knows whose business it is, so nobody hears it.
 fn log_message(endpoint: &Endpoint, server: &UpstreamId, params: Option<&RawJson>, in_flight: &InFlight) {
     let sessions = &endpoint.state().sessions;
     let concerned = match in_flight {

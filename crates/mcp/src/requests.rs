@@ -126,7 +126,7 @@ impl<'a> Asked<'a> {
                     owner: Arc::clone(&caller.owner),
                     target,
                     meta: self.own_meta(params, caller, out),
-                    capabilities: caller.can.raw().clone(),
+                    capabilities: caller.can.raw.clone(),
                     is_watched: out.token.is_some() || out.level.is_some(),
                 };
                 Arc::new(request).start(input, None)

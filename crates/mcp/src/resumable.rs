@@ -89,7 +89,7 @@ impl Budget {
 /// One stream: what was sent on it, and who reads it.
 #[derive(Debug)]
 pub(crate) struct ResumableStream {
-    number: u64,
+    pub(crate) number: u64,
     state: Mutex<State>,
     wake: Notify,
     budget: Arc<Budget>,
@@ -125,10 +125,6 @@ impl ResumableStream {
     /// A stream that shares a budget with others.
     pub(crate) fn new(number: u64, budget: &Arc<Budget>) -> Self {
         Self { number, state: Mutex::default(), wake: Notify::new(), budget: Arc::clone(budget) }
-    }
-
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Adds a message.

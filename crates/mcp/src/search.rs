@@ -27,9 +27,9 @@ fn finder_of(endpoint: &Endpoint, view: &View) -> Arc<Finder> {
         let tools = view.tools(&catalogue);
         let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (view.name_of(tool), tool))));
         if is_on(endpoint, &finder) {
-            let TokenCost { all, listed } = finder.cost();
+            let TokenCost { all, listed } = finder.cost;
             tracing::info!(
-                view = %view.word(), tools = finder.tool_count(), tokens = all, listed, saved = finder.cost().saved(),
+                view = %view.word(), tools = finder.tool_count(), tokens = all, listed, saved = finder.cost.saved(),
                 "Tools are offered through search."
             );
         }
@@ -55,7 +55,7 @@ pub(crate) fn offered(
         return None;
     }
     let finder = finder_of(endpoint, &caller.view);
-    is_on(endpoint, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
+    is_on(endpoint, &finder).then(|| (Arc::clone(&finder.shown), finder.note()))
 }
 
 fn wants_all(params: &RawJson) -> bool {

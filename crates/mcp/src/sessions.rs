@@ -190,11 +190,11 @@ impl Session {
 
     pub(crate) fn kept(&self, number: u64) -> Option<Arc<ResumableStream>> {
         if let Sink::Stream(stream) = &self.sink
-            && stream.number() == number
+            && stream.number == number
         {
             return Some(Arc::clone(stream));
         }
-        let found = locked(&self.state).streams.iter().find(|stream| stream.number() == number).cloned();
+        let found = locked(&self.state).streams.iter().find(|stream| stream.number == number).cloned();
         found.filter(|stream| !stream.is_forgotten())
     }
 
@@ -491,7 +491,7 @@ mod tests {
         let all: Vec<_> = (0..LISTENERS).map(|_| session.attach().unwrap()).collect();
         assert!(session.attach().is_none());
         drop(all);
-        assert!(session.attach().is_some(), "refusals take no place");
+        assert!(session.attach().is_some(), "refusals take no room");
     }
 
     #[test]

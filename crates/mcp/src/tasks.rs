@@ -6,11 +6,10 @@
 
 use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, method};
 use gateway_upstream::UpstreamId;
-use serde::Deserialize;
 
 use crate::caller::Caller;
 use crate::endpoint::Endpoint;
-use crate::errors::{internal, invalid, rpc_error};
+use crate::errors::{internal, invalid, member, rpc_error};
 use crate::view::View;
 use gateway_runtime::call::CallResult;
 use gateway_runtime::questions;
@@ -25,12 +24,7 @@ pub(crate) fn is_meant(asked: &str) -> bool {
 
 /// The task that a request is about.
 pub(crate) fn task_id(params: Option<&RawJson>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Params {
-        #[serde(rename = "taskId")]
-        id: String,
-    }
-    params?.read::<Params>().ok().map(|params| params.id)
+    member(params, TASK_ID)
 }
 
 /// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
@@ -91,7 +85,7 @@ pub(crate) async fn answer(
     let rest = members.members().iter().filter(|(key, _)| key != TASK_ID && key != "_meta");
     list.extend(rest.map(|(key, value)| (key.as_ref(), value.get().as_bytes())));
     let mut options = caller.context.call_options();
-    options.capabilities = Some(caller.can.raw().clone());
+    options.capabilities = Some(caller.can.raw.clone());
     let outcome = endpoint.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
     let result = questions::attributed(&server, &outcome.map_err(rpc_error)?)
         .map_err(|error| internal(format!("what the server asks cannot be read: {error}")))?;

@@ -113,13 +113,8 @@ impl Answer {
 }
 
 fn list_of(answers: &[Answer]) -> Bytes {
-    let mut list = Vec::with_capacity(answers.iter().map(|answer| answer.text.len() + 1).sum::<usize>() + 1);
-    for answer in answers {
-        list.push(if list.is_empty() { b'[' } else { b',' });
-        list.extend_from_slice(&answer.text);
-    }
-    list.push(b']');
-    list.into()
+    let texts: Vec<&[u8]> = answers.iter().map(|answer| &answer.text[..]).collect();
+    [b"[", &texts.join(&b',')[..], b"]"].concat().into()
 }
 
 /// Forgets the texts of long answers, and of those that are too long together to need no room.

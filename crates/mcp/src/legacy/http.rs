@@ -129,7 +129,7 @@ async fn answer_with_events(
     };
     session.keep(&stream);
     let is_primed = session.handshake.get().is_some_and(|handshake| primes_streams(handshake.version));
-    let priming = is_primed.then(|| priming(&event_id(stream.number(), 0)));
+    let priming = is_primed.then(|| priming(&event_id(stream.number, 0)));
     let opening = stream::iter(priming.into_iter().chain(first.into_iter().flatten()));
     streamed(opening.chain(rest(reader)), endpoint.config().heartbeat)
 }

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 use crate::caller::{Caller, Reach};
 use crate::endpoint::Endpoint;
-use crate::errors::{check_params, internal, invalid, read_params, required, rpc_error};
+use crate::errors::{check_params, internal, invalid, member, read_params, required, rpc_error};
 use crate::http_request::HttpRequest;
 use crate::log_level::LogLevel;
 use crate::notifications::set_log_level;
@@ -122,16 +122,10 @@ fn note(session: &Arc<Session>, incoming: Incoming) -> Result<Option<(Request, R
 
 /// Takes a notification of a caller.
 fn notified(session: &Session, notification: &Notification) {
-    #[derive(Deserialize)]
-    struct Cancelled {
-        #[serde(rename = "requestId")]
-        id: RawJson,
-    }
     if notification.method == method::CANCELLED
-        && let Some(cancelled) =
-            notification.params.as_ref().and_then(|params| params.read::<Cancelled>().ok())
+        && let Some(id) = member(notification.params.as_ref(), "requestId")
     {
-        session.cancel(&cancelled.id);
+        session.cancel(&id);
     }
 }
 
@@ -179,10 +173,10 @@ async fn answered(
     #[derive(Deserialize)]
     struct Params {
         #[serde(default, rename = "_meta")]
-        meta: Option<RawJson>,
+        meta: Option<Meta>,
     }
     #[derive(Deserialize)]
-    struct Token {
+    struct Meta {
         #[serde(default, rename = "progressToken")]
         token: Option<RawJson>,
     }
@@ -223,8 +217,8 @@ async fn answered(
             Ok(RawJson::empty_object())
         }
         asked => {
-            let meta = params.and_then(|params| params.read::<Params>().ok()).and_then(|found| found.meta);
-            let token = meta.and_then(|meta| meta.read::<Token>().ok()).and_then(|found| found.token);
+            let read = params.and_then(|params| params.read::<Params>().ok());
+            let token = read.and_then(|found| found.meta).and_then(|meta| meta.token);
             let out = Out { sink, token, level: session.level() };
             requests::answer(endpoint, &caller, &out, asked, params).await
         }
