@@ -12,12 +12,12 @@ use gateway_notation::pattern;
 use gateway_protocol::{RawJson, printable};
 use gateway_upstream::{Approval, CatalogueTool};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::canonical::{Members, canonical};
 use crate::context::RequestContext;
+use crate::digest::digest_of;
 use crate::lock::locked;
 use crate::owner::Owner;
 use crate::questions::quoted;
@@ -83,7 +83,7 @@ impl Approvals {
         context: &RequestContext,
         config: &ApprovalConfig,
     ) -> Result<(String, watch::Receiver<Verdict>), Full> {
-        let digest = digest_of(tool, arguments, context);
+        let digest = call_digest(tool, arguments, context);
         let mut waiting = self.fresh(config);
         if let Some(known) = waiting.iter().find(|known| known.digest == digest) {
             return Ok((known.id.clone(), known.verdict.subscribe()));
@@ -125,7 +125,7 @@ impl Approvals {
         asked.retain(|one| one.since.elapsed() < config.expiry);
         let caller = context.caller.clone();
         if room_for(asked.iter().map(|one| one.caller.as_ref()), caller.as_ref(), config).is_ok() {
-            let digest = digest_of(tool, arguments, context);
+            let digest = call_digest(tool, arguments, context);
             asked.push(AskedBack { digest, caller, since: Instant::now() });
         }
     }
@@ -138,7 +138,7 @@ impl Approvals {
         context: &RequestContext,
         config: &ApprovalConfig,
     ) -> bool {
-        let digest = digest_of(tool, arguments, context);
+        let digest = call_digest(tool, arguments, context);
         let mut asked = locked(&self.asked_back);
         let index = asked.iter().position(|one| one.digest == digest && one.since.elapsed() < config.expiry);
         index.map(|index| asked.swap_remove(index)).is_some()
@@ -204,7 +204,7 @@ pub fn policy(config: &ApprovalConfig, tool: &CatalogueTool) -> Approval {
 }
 
 /// Whether one more call of a caller has room among those of all. Callers without a key have no shares: where none is
-/// needed, only this machine reaches us, so that their addresses do not tell them apart either.
+/// needed, only this machine reaches us, so that their addresses do not distinguish them either.
 fn room_for<'a>(
     callers: impl ExactSizeIterator<Item = Option<&'a Owner>>,
     caller: Option<&Owner>,
@@ -241,17 +241,11 @@ pub fn shown(arguments: &RawJson) -> (String, bool) {
 }
 
 /// The same for calls that mean the same, however their arguments are spelled.
-fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
-    let mut digest = Sha256::new();
+fn call_digest(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
     let arguments = canonical(arguments, Members::ByName);
     let caller = context.caller.as_ref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
-    for part in
-        [caller.as_bytes(), tool.server.as_str().as_bytes(), tool.name.as_bytes(), arguments.as_bytes()]
-    {
-        digest.update(part.len().to_le_bytes());
-        digest.update(part);
-    }
-    digest.finalize().into()
+    let server = tool.server.as_str();
+    digest_of(&[caller.as_bytes(), server.as_bytes(), tool.name.as_bytes(), arguments.as_bytes()])
 }
 
 /// Ids cannot be guessed, or whoever may call could learn what others wait for.

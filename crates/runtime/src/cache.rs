@@ -12,8 +12,8 @@ use gateway_config::CacheConfig;
 use gateway_notation::pattern;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_upstream::CatalogueTool;
-use sha2::{Digest as _, Sha256};
 
+use crate::digest::digest_of;
 use crate::least_recently_used::LeastRecentlyUsed;
 use crate::lock::locked;
 
@@ -75,15 +75,9 @@ impl ResultCache {
         let injected =
             if tool.injected.is_empty() { Vec::new() } else { serde_json::to_vec(&tool.injected).ok()? };
         let fingerprint = tool.fingerprint.hex();
-        let mut digest = Sha256::new();
-        let server = tool.server.as_str();
-        for part in
-            [server.as_bytes(), tool.name.as_bytes(), fingerprint.as_bytes(), &injected, arguments.as_bytes()]
-        {
-            digest.update(part.len().to_le_bytes());
-            digest.update(part);
-        }
-        Some(Cacheable { digest: digest.finalize().into(), time })
+        let (server, name) = (tool.server.as_str().as_bytes(), tool.name.as_bytes());
+        let digest = digest_of(&[server, name, fingerprint.as_bytes(), &injected, arguments.as_bytes()]);
+        Some(Cacheable { digest, time })
     }
 
     /// How long results of a tool are kept.

@@ -5,7 +5,8 @@ use gateway_protocol::{RawJson, RawObject, method};
 /// What a caller said that it can do.
 #[derive(Clone, Debug)]
 pub struct Capabilities {
-    raw: RawJson,
+    /// The capabilities as they are sent to an upstream of the modern era.
+    pub raw: RawJson,
     elicitation: bool,
     sampling: bool,
     roots: bool,
@@ -18,11 +19,6 @@ impl Capabilities {
         let has = |name: &str| object.get(name).is_some_and(|value| value.get() != "null");
         let (elicitation, sampling, roots) = (has("elicitation"), has("sampling"), has("roots"));
         Self { raw, elicitation, sampling, roots }
-    }
-
-    /// The capabilities as they are sent to an upstream of the modern era.
-    pub fn raw(&self) -> &RawJson {
-        &self.raw
     }
 
     /// Whether it answers a request of this method.
@@ -48,7 +44,7 @@ mod tests {
         ));
         assert!(can.answers("sampling/createMessage") && can.answers("elicitation/create"));
         assert!(!can.answers("roots/list") && !can.answers("other"));
-        assert!(can.raw().as_str().ends_with(r#""extensions":{"a/b":{}}}"#));
+        assert!(can.raw.as_str().ends_with(r#""extensions":{"a/b":{}}}"#));
         assert!(!Capabilities::of(raw("[]")).answers("sampling/createMessage"));
     }
 }

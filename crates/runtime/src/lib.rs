@@ -28,6 +28,7 @@ pub mod call;
 pub mod canonical;
 pub mod capabilities;
 pub mod context;
+pub mod digest;
 pub mod failure;
 pub mod least_recently_used;
 pub mod lists;

@@ -170,17 +170,17 @@ impl Runtime {
                 (results, ran.iter().all(|ran| ran.did_not_run()))
             }
             Err(why) => {
-                let calls = turn.turn().reply.calls.iter();
+                let calls = turn.turn.reply.calls.iter();
                 (calls.map(|call| given_up(&call.name, &why)).collect(), false)
             }
         };
         let format = match shape {
             // A `tool` message answers a native call only.
-            Shape::Route(RouteFormat::OpenAi) if turn.turn().reply.written.is_some() => RouteFormat::Neutral,
+            Shape::Route(RouteFormat::OpenAi) if turn.turn.reply.written.is_some() => RouteFormat::Neutral,
             Shape::Route(format) => format,
             Shape::Provider => RouteFormat::Neutral,
         };
-        let written = turn.turn().reply.calls.iter().zip(&results).map(|(call, result)| {
+        let written = turn.turn.reply.calls.iter().zip(&results).map(|(call, result)| {
             render_route_result(&with_text(neutral_result(call.id.as_str(), result)), format)
         });
         Ok(Routed { answer: together(written.collect(), format), not_run })

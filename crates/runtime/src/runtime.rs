@@ -127,12 +127,12 @@ impl Runtime {
 
     /// The dialects that are known.
     pub fn dialects(&self) -> &Dialects {
-        self.ready_dialects().all()
+        &self.ready_dialects().all
     }
 
     /// The dialects that are ready to use.
     pub fn ready_dialects(&self) -> &ReadyDialects {
-        self.shared.lists.dialects()
+        &self.shared.lists.dialects
     }
 
     /// What is counted of calls.

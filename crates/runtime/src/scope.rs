@@ -34,6 +34,14 @@ impl Scope {
         }
     }
 
+    /// Whether a server is one of them.
+    pub fn covers(&self, server: &UpstreamId) -> bool {
+        match self {
+            Self::Server(id) => id == server,
+            Self::All => true,
+        }
+    }
+
     /// What a tool is called in it.
     pub fn name_of<'t>(&self, tool: &'t CatalogueTool) -> &'t str {
         match self {

@@ -115,7 +115,7 @@ impl Connections {
     }
 
     /// Waits for room for one more. Where there is little, the oldest connections make room on which nobody has shown anything.
-    pub(crate) async fn room(self: &Arc<Self>) -> Option<Room> {
+    pub(crate) async fn take(self: &Arc<Self>) -> Option<Taken> {
         self.keep_spare();
         let permit = if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
             permit
@@ -126,7 +126,12 @@ impl Connections {
             }
             Arc::clone(&self.room).acquire_owned().await.ok()?
         };
-        Some(Room { connections: Arc::clone(self), _permit: permit })
+        let link = Arc::new(Link { state: AtomicU8::new(SILENT), evicted: self.stopping.child_token() });
+        let mut open = locked(&self.open);
+        open.next += 1;
+        let number = open.next;
+        open.links.insert(number, Arc::clone(&link));
+        Some(Taken { number, link, connections: Arc::clone(self), _permit: permit })
     }
 
     /// Closes as many silent connections as are lacking for some room to be free.
@@ -157,38 +162,18 @@ impl Connections {
     }
 }
 
-/// Room for one connection.
-#[derive(Debug)]
-pub(crate) struct Room {
-    connections: Arc<Connections>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Room {
-    /// The connection is there.
-    pub(crate) fn taken(self) -> Taken {
-        let evicted = self.connections.stopping.child_token();
-        let link = Arc::new(Link { state: AtomicU8::new(SILENT), evicted });
-        let mut open = locked(&self.connections.open);
-        open.next += 1;
-        let number = open.next;
-        open.links.insert(number, Arc::clone(&link));
-        drop(open);
-        Taken { number, link, room: self }
-    }
-}
-
-/// The place of a connection; free again when it is dropped.
+/// Room that a connection takes; free again when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Taken {
     number: u64,
     pub(crate) link: Arc<Link>,
-    room: Room,
+    connections: Arc<Connections>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let mut open = locked(&self.room.connections.open);
+        let mut open = locked(&self.connections.open);
         if open.links.remove(&self.number).is_none() {
             open.leaving = open.leaving.saturating_sub(1);
         }
@@ -316,7 +301,7 @@ mod tests {
     use super::*;
 
     fn enter(connections: &Arc<Connections>) -> Taken {
-        connections.room().now_or_never().flatten().unwrap().taken()
+        connections.take().now_or_never().flatten().unwrap()
     }
 
     #[tokio::test]
@@ -326,12 +311,12 @@ mod tests {
         known.link.begin();
         known.link.know();
         known.link.end();
-        let mut waiting = Box::pin(connections.room());
+        let mut waiting = Box::pin(connections.take());
         assert!(futures_util::poll!(&mut waiting).is_pending());
         assert!(first.link.evicted.is_cancelled(), "it is the oldest that is silent");
         assert!(!known.link.evicted.is_cancelled() && !second.link.evicted.is_cancelled());
         drop(first);
-        let third = waiting.await.unwrap().taken();
+        let third = waiting.await.unwrap();
         second.link.begin();
         assert!(connections.evict_unknown(), "it is silent, the older one is not");
         assert!(third.link.evicted.is_cancelled() && !second.link.evicted.is_cancelled());

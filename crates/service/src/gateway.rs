@@ -24,20 +24,23 @@ const BODIES: usize = 4;
 /// How long a body waits for room.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The gateway with its faces: the runtime, and what only HTTP and MCP remember between requests. Clones share it.
+/// The gateway as a service: the runtime, and what only HTTP and MCP remember between requests. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
     runtime: Runtime,
-    faces: Arc<Faces>,
+    pub(crate) state: Arc<ServiceState>,
 }
 
+/// What requests over HTTP and MCP share.
 #[derive(Debug)]
-struct Faces {
-    metrics: Metrics,
-    idempotency: Idempotency,
+pub(crate) struct ServiceState {
+    pub(crate) metrics: Metrics,
+    pub(crate) idempotency: Idempotency,
     mcp: Endpoint,
-    turns: Turns,
-    bodies: ResultBudget,
+    /// Whose turn it is to translate what a request brought.
+    pub(crate) turns: Turns,
+    /// The bytes of long bodies that are being read, over all callers.
+    pub(crate) bodies: ResultBudget,
 }
 
 impl Gateway {
@@ -46,50 +49,32 @@ impl Gateway {
         Self::over(Runtime::new(config, fleet, dialects, log))
     }
 
-    /// Gives a runtime its faces.
+    /// Serves a runtime.
     pub fn over(runtime: Runtime) -> Self {
-        let faces = Faces {
+        let state = ServiceState {
             mcp: Endpoint::new(runtime.clone()),
             metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
             idempotency: Idempotency::default(),
             turns: Turns::default(),
             bodies: bodies_of(runtime.config()),
         };
-        Self { runtime, faces: Arc::new(faces) }
+        Self { runtime, state: Arc::new(state) }
     }
 
     /// Ends the upstreams, whose calls in flight may finish until `drain` is over, and writes the rest of the log. For
     /// gateways that do not listen; [`crate::Running::shutdown`] does more.
     pub async fn close(&self, drain: Duration) {
-        self.faces.mcp.stop();
+        self.state.mcp.stop();
         self.runtime.close(drain).await;
-    }
-
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.faces.metrics
     }
 
     /// The gateway as an MCP server.
     pub fn mcp(&self) -> &Endpoint {
-        &self.faces.mcp
-    }
-
-    /// Whose turn it is to translate what a request brought.
-    pub(crate) fn turns(&self) -> &Turns {
-        &self.faces.turns
-    }
-
-    /// The bytes of long bodies that are being read, over all callers.
-    pub(crate) fn bodies(&self) -> &ResultBudget {
-        &self.faces.bodies
-    }
-
-    pub(crate) fn idempotency(&self) -> &Idempotency {
-        &self.faces.idempotency
+        &self.state.mcp
     }
 }
 
-/// A gateway is a runtime with faces: whatever needs none is asked of it directly.
+/// A gateway is a runtime that is served: whatever needs no more is asked of it directly.
 impl Deref for Gateway {
     type Target = Runtime;
 

@@ -14,11 +14,11 @@ use axum_core::body::Body;
 use axum_core::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use crate::errors::{ApiError, NotRun, code, collected};
+use gateway_runtime::digest::digest_of;
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
 use gateway_runtime::lock::locked;
 use gateway_runtime::owner::Owner;
@@ -61,12 +61,8 @@ impl IdempotencyKey {
             let message = format!("Idempotency-Key must have 1 to {KEY_LENGTH} visible ASCII characters");
             return Err(ApiError::bad_request(message));
         }
-        let mut digest = Sha256::new();
-        for part in [route.as_bytes(), query.unwrap_or_default().as_bytes(), body] {
-            digest.update(part.len().to_le_bytes());
-            digest.update(part);
-        }
-        Ok(Some(Self { name: Name { caller, key: key.into() }, digest: digest.finalize().into() }))
+        let digest = digest_of(&[route.as_bytes(), query.unwrap_or_default().as_bytes(), body]);
+        Ok(Some(Self { name: Name { caller, key: key.into() }, digest }))
     }
 }
 

@@ -16,34 +16,18 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Reads the ids of a request; makes those that are missing.
 pub(crate) fn context_of(headers: &HeaderMap, caller: Option<Owner>) -> RequestContext {
-    let correlation = headers
-        .get(CORRELATION)
-        .and_then(|value| value.to_str().ok())
-        .filter(|text| is_plain(text))
-        .map_or_else(random_uuid, Arc::from);
-    let traceparent =
-        headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).and_then(child_of).map(Arc::from);
-    let tracestate = headers
-        .get(TRACESTATE)
-        .filter(|_| traceparent.is_some())
-        .and_then(|value| value.to_str().ok())
-        .filter(|text| text.len() <= 512)
-        .map(Arc::from);
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let correlation = text(CORRELATION).filter(|text| is_plain(text)).map_or_else(random_uuid, Arc::from);
+    let traceparent = text(TRACEPARENT).and_then(child_of).map(Arc::from);
+    let tracestate = text(TRACESTATE).filter(|text| traceparent.is_some() && text.len() <= 512);
     let wants_fresh = headers
         .get_all(header::CACHE_CONTROL)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .any(|word| matches!(word.trim(), "no-cache" | "no-store"));
-    RequestContext {
-        correlation,
-        traceparent,
-        tracestate,
-        caller,
-        wants_fresh,
-        progress: None,
-        held: Held::default(),
-    }
+    let (tracestate, progress, held) = (tracestate.map(Arc::from), None, Held::default());
+    RequestContext { correlation, traceparent, tracestate, caller, wants_fresh, progress, held }
 }
 
 /// The ids as headers of the answer.

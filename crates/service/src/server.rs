@@ -117,7 +117,7 @@ impl Running {
         let finish = async {
             self.shared.tasks.wait().await;
             self.gateway.mcp().drain().await;
-            self.gateway.idempotency().drain().await;
+            self.gateway.state.idempotency.drain().await;
         };
         let is_clean = tokio::time::timeout_at(deadline, finish).await.is_ok();
         if !is_clean {
@@ -160,16 +160,16 @@ async fn accept(listener: TcpListener, shared: Arc<Serving>) {
         // Nobody makes room before somebody is there who needs it.
         let next = async {
             let accepted = listener.accept().await;
-            (accepted, connections.room().await)
+            (accepted, connections.take().await)
         };
-        let (accepted, room) = tokio::select! {
+        let (accepted, taken) = tokio::select! {
             next = next => next,
             () = shared.stopping.cancelled() => return,
         };
         match accepted {
             Ok((stream, peer)) => {
-                let Some(room) = room else { return };
-                let (taken, shared) = (room.taken(), Arc::clone(&shared));
+                let Some(taken) = taken else { return };
+                let shared = Arc::clone(&shared);
                 let tasks = shared.tasks.clone();
                 tasks.spawn(async move {
                     if is_heard(&stream, &taken.link, shared.read_timeout).await {
@@ -180,7 +180,7 @@ async fn accept(listener: TcpListener, shared: Arc<Serving>) {
             }
             // Out of descriptors, or a connection that ended before it began: neither ends the service.
             Err(error) => {
-                drop(room);
+                drop(taken);
                 connections.evict_unknown();
                 tracing::warn!(%error, "Connection not accepted.");
                 tokio::time::sleep(PAUSE).await;

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, method};
 use gateway_store::Permit;
-use gateway_upstream::{CallError, CallOptions, Question, QuestionOrigin, Responder, UpstreamId};
+use gateway_upstream::{CallOptions, Question, QuestionOrigin, Responder, UpstreamId};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -171,6 +171,7 @@ impl UpstreamRequest {
 
     async fn run(&self, options: CallOptions, permit: Option<Permit>) -> Result<CallResult, Failure> {
         let fleet = self.runtime.fleet();
+        let (context, origin) = (&self.context, &self.origin);
         match &self.target {
             Target::Tool { server, name, arguments } => {
                 // By name: the definition and the policy may be others than when the call was set aside.
@@ -182,7 +183,6 @@ impl UpstreamRequest {
                     Some(permit) => permit,
                     None => self.runtime.reserve().await?,
                 };
-                let (context, origin) = (&self.context, &self.origin);
                 let call = Call { tool, arguments, context, origin, is_checked: false };
                 self.runtime.send(call, permit, options).await
             }
@@ -193,26 +193,19 @@ impl UpstreamRequest {
                 let asking =
                     fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options);
                 let input = prompt_input(name, arguments.as_ref());
-                self.run_request(server, method::GET_PROMPT, &input, asking).await
+                self.runtime.run_request((server, method::GET_PROMPT), &input, context, origin, asking).await
             }
             Target::Resource { server, uri } => {
                 let quoted = json!(uri).to_string();
                 let params = [("uri", quoted.as_bytes())];
                 let asking =
                     fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options);
-                self.run_request(server, method::READ_RESOURCE, &resource_input(uri), asking).await
+                let input = resource_input(uri);
+                self.runtime
+                    .run_request((server, method::READ_RESOURCE), &input, context, origin, asking)
+                    .await
             }
         }
-    }
-
-    async fn run_request(
-        &self,
-        server: &UpstreamId,
-        asked: &'static str,
-        input: &RawJson,
-        asking: impl Future<Output = Result<RawJson, CallError>>,
-    ) -> Result<CallResult, Failure> {
-        self.runtime.run_request((server, asked), input, &self.context, &self.origin, asking).await
     }
 }
 

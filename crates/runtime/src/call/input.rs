@@ -123,7 +123,7 @@ impl PausedCall {
             owner: Arc::clone(&answerer.owner),
             target: Target::Tool { server, name, arguments: arguments.clone() },
             meta: Vec::new(),
-            capabilities: answerer.can.raw().clone(),
+            capabilities: answerer.can.raw.clone(),
             is_watched: context.progress.is_some(),
         };
         let in_flight = Arc::new(request).start(Input::default(), Some(permit));
@@ -229,7 +229,7 @@ fn set_aside(
 }
 
 /// What a server of the modern era asks, and the state that it wants back.
-fn asked(server: &UpstreamId, result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Error> {
+pub fn asked(server: &UpstreamId, result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Asked<'a> {
@@ -413,7 +413,7 @@ mod tests {
         let answerer = Answerer::of(&words(&["elicitation", "roots"])).unwrap().unwrap();
         assert!(answerer.can.answers(method::ELICIT) && answerer.can.answers(method::LIST_ROOTS));
         assert!(!answerer.can.answers(method::SAMPLE));
-        assert_eq!(answerer.can.raw().as_str(), r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#);
+        assert_eq!(answerer.can.raw.as_str(), r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#);
         assert!(
             Answerer::of(&words(&["everything"])).is_err_and(|error| error.message().contains("sampling"))
         );

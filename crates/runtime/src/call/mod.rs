@@ -153,7 +153,7 @@ impl Runtime {
             }
             (Err(refused), _) => {
                 let (arguments, failure) = *refused;
-                self.record_refusal(call(&arguments), permit, &failure);
+                Entry::new(self, call(&arguments), permit).fail(&failure);
                 CallState::Done(outcome.failed(failure))
             }
         }
@@ -288,7 +288,7 @@ impl Runtime {
         let Call { tool, arguments, context, .. } = call;
         self.await_share(&tool.server).await?;
         if let Err(failure) = self.approved(call, &options).await {
-            self.record_refusal(call, permit, &failure);
+            Entry::new(self, call, permit).fail(&failure);
             return Err(failure);
         }
         let mut entry = Entry::new(self, call, permit);
@@ -391,10 +391,5 @@ impl Runtime {
         let provider = record.provider.as_deref();
         self.call_metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
         permit.record(record);
-    }
-
-    /// Writes a call to the log that was not made.
-    pub fn record_refusal(&self, call: Call<'_>, permit: Permit, failure: &Failure) {
-        Entry::new(self, call, permit).fail(failure);
     }
 }

@@ -16,7 +16,8 @@ const CHOICES: usize = 256;
 /// All dialects, and what was built of them.
 #[derive(Debug)]
 pub struct ReadyDialects {
-    all: Dialects,
+    /// The dialects as data.
+    pub all: Dialects,
     built: OnceLock<Built>,
     /// By the digest of a choice.
     choices: Mutex<LeastRecentlyUsed<u64, (Choice, Arc<Dialect>)>>,
@@ -43,11 +44,6 @@ impl ReadyDialects {
     pub fn new(all: Dialects) -> Self {
         let choices = Mutex::new(LeastRecentlyUsed::new(CHOICES, usize::MAX));
         Self { all, built: OnceLock::new(), choices }
-    }
-
-    /// The dialects as data.
-    pub fn all(&self) -> &Dialects {
-        &self.all
     }
 
     /// The dialect for calls of a protocol that was recognised. Calls that were found in a text could be anybody's, and are

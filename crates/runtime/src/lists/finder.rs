@@ -29,9 +29,12 @@ pub struct Finder {
     tools: Vec<Listed>,
     by_name: HashMap<Box<str>, usize>,
     meta: MetaTools,
-    definitions: [Value; 3],
-    shown: Arc<[RawJson]>,
-    cost: TokenCost,
+    /// The three definitions, for a translation.
+    pub definitions: [Value; 3],
+    /// The three definitions, for a list.
+    pub shown: Arc<[RawJson]>,
+    /// What the list costs, and the three.
+    pub cost: TokenCost,
     /// Built when somebody searches for the first time.
     index: OnceCell<Arc<ToolIndex>>,
 }
@@ -82,21 +85,6 @@ impl Finder {
     /// The tool of search that has this name.
     pub fn meta_tool(&self, name: &str) -> Option<MetaTool> {
         self.meta.named(name)
-    }
-
-    /// The three definitions, for a list.
-    pub fn shown(&self) -> &Arc<[RawJson]> {
-        &self.shown
-    }
-
-    /// The three definitions, for a translation.
-    pub fn definitions(&self) -> &[Value; 3] {
-        &self.definitions
-    }
-
-    /// What the list costs, and the three.
-    pub fn cost(&self) -> TokenCost {
-        self.cost
     }
 
     /// The tool of the list that is meant: by its name there, else by any other that leads to it.

@@ -24,11 +24,11 @@ impl ListLog {
     pub(super) fn rendered(&self, rendered: &Rendered) {
         let Some(dialect) = &rendered.dialect else { return self.left_out(&rendered.catalogue) };
         let profile = dialect.name.as_str();
-        let (count, withheld) = (rendered.wire_names().count(), rendered.quarantined.len());
+        let (count, quarantined) = (rendered.wire_names().count(), rendered.quarantined.len());
         let servers = rendered.servers().join(",");
         // The same list with its report is kept beside the one without.
         if self.is_new(&(rendered.catalogue.version(), profile, &rendered.etag)) {
-            tracing::info!(count, servers, profile, withheld, "Converted {count} tools.");
+            tracing::info!(count, servers, profile, withheld = quarantined, "Converted {count} tools.");
         }
         for (index, reason) in rendered.quarantined.iter().filter(|_| rendered.finder.is_none()) {
             let Some(tool) = rendered.catalogue.tools().get(*index) else { continue };

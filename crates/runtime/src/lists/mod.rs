@@ -34,7 +34,8 @@ const LIST_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Lists {
     fleet: Fleet,
-    dialects: ReadyDialects,
+    /// The dialects that lists can be rendered in.
+    pub dialects: ReadyDialects,
     /// How long a list waits for servers whose tools are not known yet.
     wait: Duration,
     kept: Mutex<Kept>,
@@ -62,11 +63,6 @@ impl Lists {
             kept: Mutex::new(kept),
             log: ListLog::default(),
         }
-    }
-
-    /// The dialects that lists can be rendered in.
-    pub fn dialects(&self) -> &ReadyDialects {
-        &self.dialects
     }
 
     /// Waits for the servers of a request whose tools are not known yet, but not for long.
@@ -116,7 +112,7 @@ impl Lists {
         dialect: impl Into<Arc<Dialect>>,
         options: Options,
     ) -> Result<Translator, Failure> {
-        Translator::with(self.dialects.all(), dialect, options).map_err(|error| self.unknown_dialect(&error))
+        Translator::with(&self.dialects.all, dialect, options).map_err(|error| self.unknown_dialect(&error))
     }
 
     /// The tools of a request, each with its definition, for texts about them.
@@ -157,13 +153,13 @@ impl Lists {
 
     /// What to say of a model that no rule knows: it gets the dialect without the layer of a family.
     pub fn unknown_model(&self, model: &str) -> Option<String> {
-        let is_unknown = self.dialects.all().for_model(model).is_err();
+        let is_unknown = self.dialects.all.for_model(model).is_err();
         is_unknown.then(|| format!("no rule knows the model `{model}`: nothing is adapted to its family"))
     }
 
     /// The error for a dialect that is not known.
     pub fn unknown_dialect(&self, error: &DialectError) -> Failure {
-        let dialects = self.dialects.all();
+        let dialects = &self.dialects.all;
         let aliases =
             dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
         let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use gateway_dialects::{Changes, Plan, Tokens, ToolTranslation, Translator};
 use gateway_protocol::{RawJson, RawObject};
-use gateway_upstream::{Catalogue, CatalogueTool, LeftOut};
+use gateway_upstream::{Catalogue, CatalogueTool};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::log::unwanted;
 use super::{Finder, ListMode, ListRequest, Rendered};
-use crate::scope::Scope;
 
 /// A list in a provider's format.
 pub(super) fn render(
@@ -24,7 +23,7 @@ pub(super) fn render(
     let mut list = Writer::new(&translator.dialect().tool.document, request.with_report)?;
     if request.mode == ListMode::Search {
         let finder = request.finder(&catalogue);
-        for (index, tool) in translator.translate(finder.definitions()).tools.into_iter().enumerate() {
+        for (index, tool) in translator.translate(&finder.definitions).tools.into_iter().enumerate() {
             // The tools of search are no server's.
             list.add(index, None, tool)?;
         }
@@ -91,7 +90,7 @@ impl Writer {
             name: Some(tool.name),
             wire_name: Some(&tool.wire_name),
             server: listed.map(|listed| listed.server.as_str()),
-            place: None,
+            index: None,
             quarantine: tool.quarantine.as_deref(),
             strict: tool.strict,
             tokens: tool.tokens,
@@ -124,16 +123,12 @@ impl Writer {
         translator: &Translator,
         catalogue: Arc<Catalogue>,
     ) -> Result<Rendered, serde_json::Error> {
-        let in_scope = |left: &&LeftOut| match &request.scope {
-            Scope::Server(id) => left.server == *id,
-            Scope::All => true,
-        };
-        for left in unwanted(&catalogue).filter(in_scope) {
+        for left in unwanted(&catalogue).filter(|left| request.scope.covers(&left.server)) {
             self.report(&ReportRow {
                 name: left.name.as_deref(),
                 wire_name: None,
                 server: Some(left.server.as_str()),
-                place: Some(left.index),
+                index: Some(left.index),
                 quarantine: Some(&left.reason.to_string()),
                 strict: false,
                 tokens: Tokens::default(),
@@ -170,8 +165,8 @@ struct ReportRow<'a> {
     wire_name: Option<&'a str>,
     server: Option<&'a str>,
     /// Its index in what its server listed, where it is in no list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<usize>,
+    #[serde(rename = "place", skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
     quarantine: Option<&'a str>,
     strict: bool,
     tokens: Tokens,

@@ -25,7 +25,8 @@ pub struct ListRequest {
     model: Option<String>,
     compat: Compat,
     pub(super) options: Options,
-    pub(super) with_server: bool,
+    /// Whether the list names the servers of its tools.
+    pub with_server: bool,
     /// Whether the list comes with a report of what happened to every tool.
     pub with_report: bool,
     /// All tools, or those of search.
@@ -101,11 +102,6 @@ impl ListRequest {
         lists.unknown_model(self.model.as_deref()?)
     }
 
-    /// Whether the list names the servers of its tools.
-    pub fn wants_meta(&self) -> bool {
-        self.with_server
-    }
-
     /// The same tools, through search.
     #[must_use]
     pub fn searched(&self) -> Self {
@@ -114,7 +110,7 @@ impl ListRequest {
 
     /// The dialect that is meant.
     pub fn dialect(&self, lists: &Lists) -> Result<Arc<Dialect>, Failure> {
-        let chosen = lists.dialects().choose(self.provider.as_deref(), self.model.as_deref(), &self.compat);
+        let chosen = lists.dialects.choose(self.provider.as_deref(), self.model.as_deref(), &self.compat);
         chosen.map_err(|error| lists.unknown_dialect(&error))
     }
 
@@ -127,11 +123,9 @@ impl ListRequest {
         if let Scope::Server(id) = &self.scope {
             filter.servers = vec![id.as_str().to_owned()];
         }
-        let is_meant = move |tool: &CatalogueTool| match &self.scope {
-            // A server's name may itself look like a pattern.
-            Scope::Server(id) => tool.server == *id && catalogue.is_wanted(&filter, tool),
-            Scope::All => catalogue.is_wanted(&filter, tool),
-        };
+        // A server's name may itself look like a pattern.
+        let is_meant =
+            move |tool: &CatalogueTool| self.scope.covers(&tool.server) && catalogue.is_wanted(&filter, tool);
         catalogue.tools().iter().enumerate().filter(move |(_, tool)| is_meant(tool))
     }
 

@@ -1,7 +1,7 @@
 //! Counters by labels that somebody else chooses: bounded.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -18,17 +18,26 @@ pub struct Labels<T> {
     other: Arc<T>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known<T> {
     indexes: HashMap<Box<str>, u16>,
     entries: Vec<(Box<str>, Arc<T>)>,
 }
 
+/// Most providers that are distinguished.
+const PROVIDERS: usize = 64;
+
+/// Counters by provider.
+impl<T: Default> Default for Labels<T> {
+    fn default() -> Self {
+        Self::new(PROVIDERS)
+    }
+}
+
 impl<T: Default> Labels<T> {
     /// Counters for so many labels.
-    pub fn new(limit: usize) -> Self {
-        let known = Known { indexes: HashMap::new(), entries: Vec::new() };
-        Self { limit, known: RwLock::new(known), other: Arc::default() }
+    fn new(limit: usize) -> Self {
+        Self { limit, known: RwLock::default(), other: Arc::default() }
     }
 
     /// Gives `label` to `count`, with its index.
@@ -103,7 +112,7 @@ type ByTool = HashMap<Box<str>, Arc<CallCounters>>;
 pub(super) struct CallSeries {
     by_server: RwLock<HashMap<Box<str>, ByTool>>,
     other: Arc<CallCounters>,
-    count: AtomicU64,
+    count: AtomicUsize,
 }
 
 /// Counters of one tool.
@@ -135,8 +144,7 @@ impl CallSeries {
                 return counters.observe(outcome, duration);
             }
         }
-        let limit = u64::try_from(SERIES).unwrap_or(u64::MAX);
-        if self.count.load(Ordering::Relaxed) >= limit {
+        if self.count.load(Ordering::Relaxed) >= SERIES {
             return self.other.observe(outcome, duration);
         }
         let mut known = self.by_server.write().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +168,7 @@ impl CallSeries {
         }
         drop(known);
         all.sort_by(|left, right| (&left.0, &left.1).cmp(&(&right.0, &right.1)));
-        if self.count.load(Ordering::Relaxed) >= u64::try_from(SERIES).unwrap_or(u64::MAX) {
+        if self.count.load(Ordering::Relaxed) >= SERIES {
             all.push((OTHER.to_owned(), OTHER.to_owned(), Arc::clone(&self.other)));
         }
         all

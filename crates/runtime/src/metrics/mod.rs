@@ -13,27 +13,13 @@ pub use histogram::{BOUNDS, Histogram};
 use labels::CallSeries;
 pub use labels::{CallCounters, Labels, OUTCOMES};
 
-/// Most providers that are distinguished.
-pub const PROVIDERS: usize = 64;
-
 /// Counters of calls and conversions.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CallMetrics {
     calls: CallSeries,
     by_provider: Labels<AtomicU64>,
     converted: AtomicU64,
     quarantined: AtomicU64,
-}
-
-impl Default for CallMetrics {
-    fn default() -> Self {
-        Self {
-            calls: CallSeries::default(),
-            by_provider: Labels::new(PROVIDERS),
-            converted: AtomicU64::new(0),
-            quarantined: AtomicU64::new(0),
-        }
-    }
 }
 
 impl CallMetrics {

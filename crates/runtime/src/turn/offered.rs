@@ -25,7 +25,7 @@ impl OfferedList {
     fn search_schema(&self, name: &str) -> Option<(Value, &Plan)> {
         let (tool, finder, plan) = self.rendered.meta_tool(name)?;
         let index = gateway_search::MetaTool::ALL.iter().position(|one| *one == tool)?;
-        Some((input_schema(finder.definitions().get(index)?), plan))
+        Some((input_schema(finder.definitions.get(index)?), plan))
     }
 }
 

@@ -21,7 +21,8 @@ use crate::parked::Suspended;
 /// A turn that is not over.
 #[derive(Debug)]
 pub struct TurnRun {
-    pub(super) turn: Turn,
+    /// What the model said.
+    pub turn: Turn,
     pub(super) calls: Vec<CallState>,
 }
 
@@ -33,11 +34,6 @@ impl TurnRun {
     pub fn new(turn: Turn) -> Self {
         let calls = turn.reply.calls.iter().map(|_| CallState::Ahead).collect();
         Self { turn, calls }
-    }
-
-    /// What the model said.
-    pub fn turn(&self) -> &Turn {
-        &self.turn
     }
 
     /// Runs the calls, several at a time, until all are over or wait.

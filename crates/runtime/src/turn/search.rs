@@ -53,8 +53,8 @@ impl Turn {
         }
         let resolved = catalogue.resolve(server, &named.name);
         let tool = listed.and_then(|listed| catalogue.get(listed.server.as_str(), &listed.own));
-        let withheld = resolved.as_ref().ok().filter(|tool| tool.unaccepted.is_some()).copied();
-        if let Some(tool) = tool.or(withheld).filter(|_| meta == MetaTool::Call) {
+        let unaccepted = resolved.as_ref().ok().filter(|tool| tool.unaccepted.is_some()).copied();
+        if let Some(tool) = tool.or(unaccepted).filter(|_| meta == MetaTool::Call) {
             let arguments = match value.get("arguments") {
                 None | Some(Value::Null) => Arguments::Missing,
                 Some(Value::String(text)) => Arguments::Text(text.clone()),

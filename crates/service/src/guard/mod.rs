@@ -244,7 +244,7 @@ impl Guard {
         B: HttpBody<Data = Bytes> + Unpin + Send,
     {
         let config = self.gateway.config();
-        let metrics = self.gateway.metrics();
+        let metrics = &self.gateway.state.metrics;
         let mut entered = match route.load {
             Load::Counted => Some(metrics.enter(config.concurrent_requests).ok_or_else(|| {
                 let message = format!("the gateway is busy with {} requests", config.concurrent_requests);
@@ -258,7 +258,7 @@ impl Guard {
                 let limits = BodyLimits {
                     bytes: config.body_bytes,
                     deadline: config.read_timeout,
-                    all: self.gateway.bodies(),
+                    all: &self.gateway.state.bodies,
                     caller: passing.context.caller.as_ref(),
                 };
                 let bytes = body::read(&parts.headers, body, limits).await?;
@@ -308,7 +308,7 @@ impl Guard {
         let provider = response.extensions_mut().remove::<Provider>();
         let named = provider.as_ref().map(|provider| &*provider.0).or_else(|| self.provider_in(&passing));
         let index = passing.route.map_or(RouteIndex::UNKNOWN, |(index, _)| RouteIndex::new(index));
-        self.gateway.metrics().request(index, status, took, named);
+        self.gateway.state.metrics.request(index, status, took, named);
         log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
         response
     }

@@ -15,7 +15,7 @@ use gateway_mcp::Slot;
 use http::StatusCode;
 
 use crate::openapi::ROUTES;
-use gateway_runtime::metrics::{CallMetrics, Histogram, Labels, PROVIDERS};
+use gateway_runtime::metrics::{CallMetrics, Histogram, Labels};
 use window::{Sample, Window};
 
 pub(crate) use prometheus::{Gauges, ServerGauge};
@@ -24,15 +24,15 @@ pub(crate) use prometheus::{Gauges, ServerGauge};
 #[derive(Clone, Debug)]
 pub(crate) struct Provider(pub(crate) Arc<str>);
 
-/// A route's place in the table; the last one is for requests that found none.
+/// A route's index in the table; the last one is for requests that found none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RouteIndex(u16);
 
 impl RouteIndex {
     pub(crate) const UNKNOWN: Self = Self(u16::MAX);
 
-    pub(crate) fn new(place: usize) -> Self {
-        u16::try_from(place).map_or(Self::UNKNOWN, Self)
+    pub(crate) fn new(index: usize) -> Self {
+        u16::try_from(index).map_or(Self::UNKNOWN, Self)
     }
 
     /// The method and the pattern, as labels.
@@ -41,7 +41,7 @@ impl RouteIndex {
     }
 }
 
-/// The statuses that are told apart; all others share the last place.
+/// The statuses that are distinguished; all others share the last index.
 const STATUSES: [u16; 24] = [
     200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 413, 415, 422, 429, 431, 499, 500, 501,
     502, 503, 504,
@@ -88,7 +88,7 @@ impl Metrics {
             started_ms: now_ms(),
             in_flight: Arc::default(),
             routes: (0..=ROUTES.len()).map(|_| RouteCounters::default()).collect(),
-            providers: Labels::new(PROVIDERS),
+            providers: Labels::default(),
             calls,
             streams: Arc::default(),
             window: Window::default(),
@@ -105,8 +105,8 @@ impl Metrics {
     ) {
         let is_error = status.as_u16() >= 400;
         if let Some(counters) = self.routes.get(usize::from(route.0)).or_else(|| self.routes.last()) {
-            let place = STATUSES.binary_search(&status.as_u16()).unwrap_or(STATUSES.len());
-            if let Some(count) = counters.by_status.get(place) {
+            let index = STATUSES.binary_search(&status.as_u16()).unwrap_or(STATUSES.len());
+            if let Some(count) = counters.by_status.get(index) {
                 count.fetch_add(1, Ordering::Relaxed);
             }
             if is_error {
@@ -115,12 +115,12 @@ impl Metrics {
             counters.durations.observe(duration);
         }
         let provider = provider.map(|provider| {
-            self.providers.with(provider, |place, counters| {
+            self.providers.with(provider, |index, counters| {
                 counters.requests.fetch_add(1, Ordering::Relaxed);
                 if is_error {
                     counters.errors.fetch_add(1, Ordering::Relaxed);
                 }
-                place
+                index
             })
         });
         let at_ms = self.started_ms.saturating_add(millis(self.started.elapsed()));
@@ -192,7 +192,7 @@ mod tests {
         let metrics = Metrics::new(Arc::default());
         let first = metrics.enter(1);
         assert!(first.is_some() && metrics.enter(1).is_none());
-        assert!(metrics.enter(1).is_none(), "a refusal takes no place");
+        assert!(metrics.enter(1).is_none(), "a refusal takes no room");
         drop(first);
         assert!(metrics.enter(1).is_some());
     }

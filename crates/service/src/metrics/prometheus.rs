@@ -278,7 +278,7 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
     }
 }
 
-/// The memory of this process, where the system tells it.
+/// The memory of this process, where the system shows it.
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -37,8 +37,8 @@ impl Metrics {
     /// Requests and errors since the start.
     fn counts(&self) -> (Value, Value) {
         let (mut requests, mut errors) = (Counts::default(), Counts::default());
-        for (place, counters) in self.routes.iter().enumerate() {
-            let path = RouteIndex::new(place).names().1;
+        for (index, counters) in self.routes.iter().enumerate() {
+            let path = RouteIndex::new(index).names().1;
             requests.add_endpoint(path, counters.total());
             errors.add_endpoint(path, counters.errors.load(Ordering::Relaxed));
         }
@@ -52,7 +52,7 @@ impl Metrics {
     fn counts_of(&self, samples: &[Sample]) -> (Value, Value) {
         let (mut requests, mut errors) = (Counts::default(), Counts::default());
         for sample in samples {
-            let provider = sample.provider.map(|place| self.providers.name(place));
+            let provider = sample.provider.map(|index| self.providers.name(index));
             let failed = u64::from(sample.is_error);
             requests.add_endpoint(endpoint(sample.route), 1);
             errors.add_endpoint(endpoint(sample.route), failed);
@@ -115,7 +115,7 @@ fn latency<'s>(samples: impl Iterator<Item = &'s Sample>) -> Map<String, Value> 
     micros.sort_unstable();
     let rank = |percent: usize| {
         let rank = (percent * micros.len()).div_ceil(100);
-        rank.checked_sub(1).and_then(|place| micros.get(place)).copied().unwrap_or_default()
+        rank.checked_sub(1).and_then(|index| micros.get(index)).copied().unwrap_or_default()
     };
     let count = u64::try_from(micros.len()).unwrap_or(u64::MAX).max(1);
     let mean = micros.iter().sum::<u64>() / count;
@@ -142,7 +142,7 @@ mod tests {
 
     fn route(path: &str) -> RouteIndex {
         match find(&Method::GET, path) {
-            Found::Route(place, _) => RouteIndex::new(place),
+            Found::Route(index, _) => RouteIndex::new(index),
             Found::OtherMethods(_) | Found::Nothing => RouteIndex::UNKNOWN,
         }
     }

@@ -43,7 +43,7 @@ pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<R
             (*turn, Some(continued))
         }
     };
-    let style = turn.turn().style();
+    let style = turn.turn.style();
     let failed = |failure| ApiError::of(failure, style);
     turn.advance(gateway, context, continued.as_ref()).await.map_err(failed)?;
     let answer = turn.answer(gateway, context).map_err(failed)?;

@@ -82,7 +82,7 @@ pub(crate) async fn health(
         })
         .collect();
     let log = gateway.log().status();
-    let uptime = u64::try_from(gateway.metrics().uptime().as_millis()).unwrap_or(u64::MAX);
+    let uptime = u64::try_from(gateway.state.metrics.uptime().as_millis()).unwrap_or(u64::MAX);
     let mut report = json!({
         "ok": ok,
         "status": status,

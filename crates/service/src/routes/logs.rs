@@ -33,13 +33,7 @@ const USUAL: u64 = 100;
 const MOST: u64 = 10_000;
 const LARGEST_ID: u64 = i64::MAX as u64;
 
-/// What is asked for.
-#[derive(Debug)]
-struct LogRequest {
-    source: Source,
-    follows: bool,
-}
-
+/// Whose log is asked for, and which entries of it.
 #[derive(Debug)]
 enum Source {
     /// The gateway's own log.
@@ -57,11 +51,13 @@ pub(crate) async fn logs(
     stopping: CancellationToken,
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::of_query(uri.query());
-    let request = LogRequest::parse(&gateway, &parameters, &headers, context.caller.as_ref())?;
-    if request.follows {
-        return follow::stream(&gateway, request.source, stopping);
+    let follows = parameters.flag("follow")? || parameters.flag("stream")?;
+    let last_event = headers.get(LAST_EVENT_ID).filter(|_| follows);
+    let source = Source::parse(&gateway, &parameters, last_event, context.caller.as_ref())?;
+    if follows {
+        return follow::stream(&gateway, source, stopping);
     }
-    match request.source {
+    match source {
         Source::Gateway(filter) => {
             flush(&gateway).await?;
             page(&gateway, filter, &uri).await
@@ -76,11 +72,11 @@ pub(crate) async fn logs(
     }
 }
 
-impl LogRequest {
+impl Source {
     fn parse(
         gateway: &Gateway,
         parameters: &Parameters,
-        headers: &HeaderMap,
+        last_event: Option<&HeaderValue>,
         caller: Option<&Owner>,
     ) -> Result<Self, ApiError> {
         let owner = seen_by(gateway.config(), caller);
@@ -90,7 +86,6 @@ impl LogRequest {
         {
             return Err(unknown_server(gateway.fleet(), name).into());
         }
-        let follows = parameters.flag("follow")? || parameters.flag("stream")?;
         let limit = parameters.number("limit", 1..=MOST)?.unwrap_or(USUAL);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let since = moment(parameters, "since")?;
@@ -105,7 +100,7 @@ impl LogRequest {
             let spec = gateway.fleet().spec(name).ok_or_else(|| unknown_server(gateway.fleet(), name))?;
             let mut tail = Tail::default();
             (tail.since, tail.tool, tail.limit) = (since, tool, limit);
-            return Ok(Self { source: Source::Server(spec.log_path.clone(), tail), follows });
+            return Ok(Self::Server(spec.log_path.clone(), tail));
         }
         let mut filter = Filter::default();
         filter.server = server.map(str::to_owned);
@@ -129,13 +124,13 @@ impl LogRequest {
         filter.after = id(parameters.number("after", 0..=LARGEST_ID)?);
         filter.before = id(parameters.number("before", 1..=LARGEST_ID)?);
         filter.limit = limit;
-        if follows && let Some(value) = headers.get(LAST_EVENT_ID) {
+        if let Some(value) = last_event {
             let given = value.to_str().ok().and_then(|text| text.parse().ok()).filter(|id| *id >= 0);
             filter.after = Some(
                 given.ok_or_else(|| ApiError::bad_request("Last-Event-ID: expected the id of an entry"))?,
             );
         }
-        Ok(Self { source: Source::Gateway(filter), follows })
+        Ok(Self::Gateway(filter))
     }
 }
 
@@ -247,15 +242,7 @@ fn next_link(page: &Page, filter: &Filter, uri: &Uri) -> Option<HeaderValue> {
 }
 
 fn array(lines: &Lines) -> Vec<u8> {
-    let mut body = vec![b'['];
-    for (index, entry) in lines.entries.iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
-        }
-        body.extend_from_slice(entry);
-    }
-    body.push(b']');
-    body
+    [&b"["[..], &lines.entries.join(&b','), b"]"].concat()
 }
 
 #[cfg(test)]

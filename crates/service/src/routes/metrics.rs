@@ -17,12 +17,12 @@ pub(crate) fn metrics(gateway: &Gateway, uri: &Uri, headers: &HeaderMap) -> Resu
         return Ok(text(gateway));
     }
     let since = Parameters::of_query(uri.query()).number("since", 0..=u64::MAX)?;
-    Ok(json_response(StatusCode::OK, gateway.metrics().summary(since).to_string()))
+    Ok(json_response(StatusCode::OK, gateway.state.metrics.summary(since).to_string()))
 }
 
 /// Prometheus text.
 pub(crate) fn text(gateway: &Gateway) -> Response {
-    let text = gateway.metrics().prometheus(&gauges(gateway));
+    let text = gateway.state.metrics.prometheus(&gauges(gateway));
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
     response
@@ -53,7 +53,7 @@ fn gauges(gateway: &Gateway) -> Gauges {
         log_bytes: log.database_bytes,
         cache: gateway.cache().figures(),
         result_bytes: count(gateway.fleet().results().used()),
-        body_bytes: count(gateway.bodies().used()),
+        body_bytes: count(gateway.state.bodies.used()),
         tools: count(gateway.fleet().catalogue().tools().len()),
     }
 }

@@ -15,9 +15,7 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
         .filter_map(|name| dialects.get(name).ok())
         .map(|dialect| {
             let mut row = dialect.heading_json();
-            if let (Some(row), Ok(limits)) = (row.as_object_mut(), serde_json::to_value(dialect.limits)) {
-                row.insert("limits".to_owned(), limits);
-            }
+            row["limits"] = json!(dialect.limits);
             row
         })
         .collect();

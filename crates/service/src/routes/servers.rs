@@ -2,10 +2,12 @@
 
 use axum_core::response::Response;
 use bytes::Bytes;
-use gateway_upstream::{AcceptError, CallError, CatalogueTool, UpstreamHealth, UpstreamId, UpstreamState};
+use gateway_upstream::{
+    AcceptError, CallError, CatalogueTool, DefinitionNotice, UpstreamHealth, UpstreamId, UpstreamState,
+};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::errors::{ApiError, call_status, code, json_response};
 use crate::gateway::Gateway;
@@ -107,52 +109,41 @@ fn not_found(gateway: &Gateway, name: &str) -> ApiError {
 
 /// One server for programs and people. Absent facts are left out.
 pub(super) fn describe(health: &UpstreamHealth) -> Value {
-    let mut members = Map::new();
-    let mut add = |name: &str, value: Value| {
-        if !value.is_null() {
-            members.insert(name.to_owned(), value);
-        }
+    let changed = |notice: &DefinitionNotice| {
+        let mut value = serde_json::to_value(&notice.change).unwrap_or_default();
+        value["blocked"] = notice.blocked.into();
+        value["fingerprint"] = notice.shown_fingerprint().into();
+        value
     };
-    add("name", health.id.as_str().into());
-    add("transport", health.transport.into());
-    add("connected", (health.state == UpstreamState::Connected).into());
-    add("status", status(health).into());
-    add("state", health.state.name().into());
-    add("ok", health.ok.into());
-    add("required", health.required.into());
-    add("reason", health.reason.clone().into());
-    add("era", health.era.as_ref().map(|era| era.version().to_owned()).into());
-    add("serverName", health.server.as_ref().map(|(name, _)| name.clone()).into());
-    add("version", health.server.as_ref().map(|(_, version)| version.clone()).into());
-    add("tools", health.tools.into());
-    add("restarts", health.restarts.into());
-    add("failures", health.failures.into());
-    add("nextAttemptMs", health.next_attempt_ms.into());
-    add("inFlight", health.in_flight.into());
-    add("process", health.process.into());
-    if !health.stderr.is_empty() {
-        add("stderr", health.stderr.clone().into());
+    let changes: Vec<Value> = health.changed_definitions.iter().map(changed).collect();
+    let has_changes = !changes.is_empty();
+    let mut value = json!({
+        "name": health.id.as_str(),
+        "transport": health.transport,
+        "connected": health.state == UpstreamState::Connected,
+        "status": status(health),
+        "state": health.state.name(),
+        "ok": health.ok,
+        "required": health.required,
+        "reason": health.reason,
+        "era": health.era.as_ref().map(|era| era.version()),
+        "serverName": health.server.as_ref().map(|(name, _)| name),
+        "version": health.server.as_ref().map(|(_, version)| version),
+        "tools": health.tools,
+        "restarts": health.restarts,
+        "failures": health.failures,
+        "nextAttemptMs": health.next_attempt_ms,
+        "inFlight": health.in_flight,
+        "process": health.process,
+        "stderr": Some(&health.stderr).filter(|text| !text.is_empty()),
+        "changedDefinitions": has_changes.then_some(changes),
+        "changesFingerprint": has_changes.then(|| health.changes_fingerprint()),
+        "refusedRequests": Some(health.refused_requests).filter(|count| *count > 0),
+    });
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, fact| !fact.is_null());
     }
-    let changed: Vec<Value> = health
-        .changed_definitions
-        .iter()
-        .map(|notice| {
-            let mut value = serde_json::to_value(&notice.change).unwrap_or_default();
-            if let Some(members) = value.as_object_mut() {
-                members.insert("blocked".to_owned(), notice.blocked.into());
-                members.insert("fingerprint".to_owned(), notice.shown_fingerprint().into());
-            }
-            value
-        })
-        .collect();
-    if !changed.is_empty() {
-        add("changedDefinitions", changed.into());
-        add("changesFingerprint", health.changes_fingerprint().into());
-    }
-    if health.refused_requests > 0 {
-        add("refusedRequests", health.refused_requests.into());
-    }
-    Value::Object(members)
+    value
 }
 
 /// A tool whose own name is reserved for another server. Without `given` it is only reached by naming its server.

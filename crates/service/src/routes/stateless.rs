@@ -26,7 +26,7 @@ pub(super) async fn heavy(
     body: Bytes,
     work: fn(&Gateway, Option<&str>, &Bytes) -> Result<Vec<u8>, ApiError>,
 ) -> Result<Response, ApiError> {
-    let turn = gateway.turns().take(body.len()).await?;
+    let turn = gateway.state.turns.take(body.len()).await?;
     // The work cannot be broken off, so that it keeps its turn if its caller leaves.
     let own = gateway.clone();
     let outcome = tokio::task::spawn_blocking(move || {

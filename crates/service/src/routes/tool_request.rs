@@ -45,6 +45,6 @@ impl ToolRequest {
         let gateway = self.gateway.clone();
         let work = Box::pin(run(self, query));
         let work = async move { work.await.unwrap_or_else(ApiError::into_response) };
-        gateway.idempotency().run(key, work).await
+        gateway.state.idempotency.run(key, work).await
     }
 }

@@ -55,7 +55,7 @@ pub(crate) async fn render(
     request.with_report = parameters.flag("report")?;
     let style = parameters.error_style()?;
     let is_list = parameters.flag("list")?;
-    if is_list && request.wants_meta() {
+    if is_list && request.with_server {
         let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
         return Err(ApiError::bad_request(message));
     }
@@ -64,15 +64,15 @@ pub(crate) async fn render(
     let missing = missing(&gateway, &request, style)?;
     gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
     let warning = request.model_warning(gateway.lists());
-    let mut response = if request.with_report || request.wants_meta() {
+    let mut response = if request.with_report || request.with_server {
         let mut body = rendered.body.strip_suffix(b"}").unwrap_or_default().to_vec();
-        if request.wants_meta() {
+        if request.with_server {
             add_member(&mut body, "meta", rendered.origins().to_string().as_bytes());
         }
         if let Some(report) = &rendered.report {
             add_member(&mut body, "report", report);
             let lists = [
-                ("withheld", withheld(&rendered.catalogue, &request)),
+                ("withheld", unaccepted(&rendered.catalogue, &request)),
                 ("renamed", renamed(&rendered.catalogue, &request)),
                 ("missing", missing.iter().map(describe_missing).collect()),
                 ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
@@ -174,32 +174,25 @@ fn describe_missing((server, error): &Missing) -> Value {
 }
 
 /// The tools that are in no list because somebody has to accept their definitions first.
-fn withheld(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
-    let wanted = request.scope.ids();
-    let is_wanted = |tool: &CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
-    let tools = catalogue.tools().iter().filter(|tool| is_wanted(tool));
-    let withheld = tools.filter_map(|tool| Some((tool, tool.unaccepted.as_deref()?)));
-    withheld
+fn unaccepted(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
+    let tools = catalogue.tools().iter().filter(|tool| request.scope.covers(&tool.server));
+    let unaccepted = tools.filter_map(|tool| Some((tool, tool.unaccepted.as_deref()?)));
+    unaccepted
         .map(|(tool, reason)| json!({"server": tool.server.as_str(), "tool": tool.name, "reason": reason}))
         .collect()
 }
 
 /// The tools whose own names are reserved for another server.
 fn renamed(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
-    let wanted = request.scope.ids();
-    let is_wanted = |tool: &&CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
-    catalogue.renamed().filter(is_wanted).map(super::servers::describe_renamed).collect()
+    let tools = catalogue.renamed().filter(|tool| request.scope.covers(&tool.server));
+    tools.map(super::servers::describe_renamed).collect()
 }
 
 /// The resources and templates of the servers that a request is about, each below its server's name and state.
 async fn resources(gateway: &Gateway, request: &ListRequest) -> String {
     let fleet = gateway.fleet();
     let mut lists = Vec::new();
-    for server in fleet.ids() {
-        let wanted = request.scope.ids();
-        if !wanted.is_empty() && !wanted.contains(&server) {
-            continue;
-        }
+    for server in fleet.ids().into_iter().filter(|server| request.scope.covers(server)) {
         let mut entries: Vec<Value> = Vec::new();
         for kind in [ListKind::Resources, ListKind::ResourceTemplates] {
             // A server that does not answer has no resources at this moment; its state says why.
@@ -239,7 +232,7 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     answer.insert(TOKENS, HeaderValue::from(rendered.tokens));
     if let Some(finder) = &rendered.finder {
-        answer.insert(SAVED, HeaderValue::from(finder.cost().all.saturating_sub(rendered.tokens)));
+        answer.insert(SAVED, HeaderValue::from(finder.cost.all.saturating_sub(rendered.tokens)));
     }
     if !rendered.quarantined.is_empty() {
         answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined.len()));

@@ -114,8 +114,8 @@ pub(super) fn write_json(line: &mut Vec<u8>, now: Timestamp, event: &Event<'_>) 
     let _ = write!(line, "{{\"timestamp\":\"{now:.3}\",\"level\":\"{level}\",\"message\":");
     let _ = serde_json::to_writer(&mut *line, &fields.message);
     line.extend_from_slice(b",\"context\":{");
-    for (place, (name, value)) in fields.context.iter().enumerate() {
-        if place > 0 {
+    for (index, (name, value)) in fields.context.iter().enumerate() {
+        if index > 0 {
             line.push(b',');
         }
         let _ = write!(line, "\"{name}\":{value}");

@@ -37,7 +37,7 @@ pub(super) fn stream(
     stopping: CancellationToken,
 ) -> Result<Response, ApiError> {
     let limit = gateway.config().log_streams;
-    let Some(entered) = gateway.metrics().open_stream(limit) else {
+    let Some(entered) = gateway.state.metrics.open_stream(limit) else {
         let message = format!("{limit} streams of the log are open already");
         return Err(ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 5));
     };
