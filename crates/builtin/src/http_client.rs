@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gateway_process::Secrets;
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, ClientBuilder, Response, Url};
 
 /// How long to wait for a connection to be made.
@@ -40,7 +40,9 @@ pub fn media_type(response: &Response) -> String {
 /// What must not be shown of the headers that we send.
 pub fn header_secrets(headers: &HeaderMap) -> Secrets {
     let values = headers.values().filter(|value| value.is_sensitive());
-    Secrets::of(values.filter_map(|value| HeaderValue::to_str(value).ok()).flat_map(str::split_whitespace))
+    // Not `to_str`, which takes ASCII only: a token with an umlaut is a secret, too.
+    let texts = values.filter_map(|value| std::str::from_utf8(value.as_bytes()).ok());
+    Secrets::of(texts.flat_map(str::split_whitespace))
 }
 
 /// An error with its causes, without its address; the outer ones of an HTTP client say little.
@@ -73,4 +75,20 @@ pub fn explain_status(who: &str, status: StatusCode, hint: &str, body: &[u8], sh
         let _ = write!(text, ": {}", words.chars().take(shown).collect::<String>());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_token_that_is_not_ascii_is_hidden_too() {
+        let mut value = HeaderValue::from_str("Bearer schlüssel-123456").unwrap();
+        value.set_sensitive(true);
+        let headers = HeaderMap::from_iter([(http::header::AUTHORIZATION, value)]);
+        let shown = header_secrets(&headers).hide("no schlüssel-123456 here".to_owned(), false);
+        assert!(!shown.contains("123456"), "{shown}");
+    }
 }

@@ -171,7 +171,10 @@ fn publish(endpoint: &Endpoint, change: &Change) {
         match change {
             Change::List { server, method } => {
                 let is_shown = |server| *method == method::TOOLS_CHANGED || session.shows(fleet, server);
-                if server.as_ref().is_none_or(is_shown) && session.handshake.get().is_some() {
+                if server.as_ref().is_none_or(is_shown)
+                    && session.handshake.get().is_some()
+                    && session.has_view(fleet)
+                {
                     session.sink.offer(written(method, None));
                 }
             }

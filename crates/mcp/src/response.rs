@@ -17,13 +17,15 @@ use crate::endpoint::Endpoint;
 /// An answer over HTTP.
 pub type Response = http::Response<Body>;
 
-/// The body of an answer. What is long in it counts in the budget for results until its bytes are dropped.
+/// The body of an answer.
 pub enum Body {
     /// None.
     Empty,
-    /// One message.
+    /// One message, which counts in the budget for results until its bytes are dropped, if it is long.
     Message(Bytes),
-    /// Events as they come.
+    /// One message that was not counted, though the id that it repeats can be long.
+    Uncounted(Bytes),
+    /// Events as they come, counted as messages are.
     Events(BoxStream<'static, Bytes>),
 }
 
@@ -32,6 +34,7 @@ impl fmt::Debug for Body {
         match self {
             Self::Empty => formatter.write_str("Empty"),
             Self::Message(text) => formatter.debug_tuple("Message").field(text).finish(),
+            Self::Uncounted(text) => formatter.debug_tuple("Uncounted").field(text).finish(),
             Self::Events(_) => formatter.write_str("Events"),
         }
     }
@@ -79,7 +82,7 @@ impl Refused {
 
 impl From<Refused> for Response {
     fn from(refused: Refused) -> Self {
-        json_response(refused.status, refused.message())
+        uncounted_response(refused.status, refused.message())
     }
 }
 
@@ -121,7 +124,16 @@ fn without_line_ends(text: Bytes) -> Bytes {
 
 /// A response with one message, which is counted already if it is long.
 pub(crate) fn json_response(status: StatusCode, text: Bytes) -> Response {
-    let mut response = with_status(status, Body::Message(text));
+    with_message(status, Body::Message(text))
+}
+
+/// A response with one message that whoever mounts the endpoint has to count.
+pub(crate) fn uncounted_response(status: StatusCode, text: Bytes) -> Response {
+    with_message(status, Body::Uncounted(text))
+}
+
+fn with_message(status: StatusCode, body: Body) -> Response {
+    let mut response = with_status(status, body);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -123,6 +123,11 @@ impl Session {
         Err(RpcError::new(code::INVALID_PARAMS, message))
     }
 
+    /// Whether what it was opened for is still configured.
+    pub(crate) fn has_view(&self, fleet: &Fleet) -> bool {
+        View::named(fleet, self.view.as_deref()).is_some()
+    }
+
     /// Whether it sees a server.
     pub(crate) fn shows(&self, fleet: &Fleet, server: &UpstreamId) -> bool {
         View::named(fleet, self.view.as_deref()).is_some_and(|view| view.shows(fleet, server))

@@ -119,6 +119,12 @@ impl Runtime {
         let mut turn = TurnRequest { call: ModelOutput::Json(request.clone()), ..TurnRequest::default() };
         // Whoever routes a text asks for the calls in it.
         turn.options.add("text".to_owned(), "auto".into());
+        let is_empty = |text: &Option<String>| text.as_deref() == Some("");
+        for (name, text) in [("server", &options.server), ("provider", &options.format)] {
+            if is_empty(text) {
+                return Err(format!("Missing or invalid \"{name}\" field").into());
+            }
+        }
         if let Some(server) = &options.server {
             turn.options.add("server".to_owned(), server.as_str().into());
         }

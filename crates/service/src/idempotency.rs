@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::errors::{ApiError, NotRun, code, collected};
+use crate::errors::{ApiError, NotRun, code, collected, media_type};
 use gateway_runtime::digest::digest_of;
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
 use gateway_runtime::lock::locked;
@@ -61,7 +61,9 @@ impl IdempotencyKey {
             let message = format!("Idempotency-Key must have 1 to {KEY_LENGTH} visible ASCII characters");
             return Err(ApiError::bad_request(message));
         }
-        let digest = digest_of(&[route.as_bytes(), query.unwrap_or_default().as_bytes(), body]);
+        // The media type says how the same bytes are read.
+        let (query, media) = (query.unwrap_or_default(), media_type(headers));
+        let digest = digest_of(&[route.as_bytes(), query.as_bytes(), media.as_bytes(), body]);
         Ok(Some(Self { name: Name { caller, key: key.into() }, digest }))
     }
 }
@@ -305,6 +307,20 @@ mod tests {
         assert_eq!(text(run(key("b", "k", "body")).await.unwrap()).await, "1", "another caller");
         let error = run(key("a", "k", "other")).await.unwrap_err();
         assert_eq!((error.status.as_u16(), error.code), (422, code::IDEMPOTENCY_CONFLICT));
+    }
+
+    #[test]
+    fn the_same_bytes_of_another_type_are_another_request() {
+        let digest = |media| {
+            let headers = [(KEY, "k"), (http::header::CONTENT_TYPE, media)];
+            let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+            IdempotencyKey::of(&HeaderMap::from_iter(headers), None, "/execute", None, b"{}")
+                .unwrap()
+                .unwrap()
+                .digest
+        };
+        assert_eq!(digest("application/json"), digest("application/json; charset=utf-8"));
+        assert_ne!(digest("application/json"), digest("application/x-ndjson"));
     }
 
     #[tokio::test]

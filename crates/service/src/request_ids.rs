@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use uuid::Uuid;
 
-use gateway_runtime::context::{Held, RequestContext, random_uuid};
+use gateway_runtime::context::{Held, RequestContext, random_id, random_uuid};
 use gateway_runtime::owner::Owner;
 
 /// The header that carries the correlation id.
@@ -65,7 +64,7 @@ fn child_of(text: &str) -> Option<String> {
         return None;
     }
     // Never zero, which would be no id: the second half has the bits of the variant.
-    let (_, span) = Uuid::new_v4().as_u64_pair();
+    let (_, span) = random_id().as_u64_pair();
     Some(format!("00-{trace}-{span:016x}-{flags}"))
 }
 

@@ -17,6 +17,7 @@ use crate::http_request::HttpRequest;
 use crate::outbound::Sink;
 use crate::response::{
     Refused, Response, counted_message, empty, event_pieces, json_response, message, streamed, takes_events,
+    uncounted_response,
 };
 use crate::resumable::{Reader, event_id, parse_event_id};
 use crate::sessions::{Running, Session};
@@ -45,7 +46,7 @@ pub(crate) async fn post(
         // Whether somebody is there may be asked before anything else.
         if request.method == method::PING && !http.headers.contains_key(header::SESSION) {
             let answer = message(&request.id, &Ok(RawJson::empty_object()));
-            return Ok(json_response(StatusCode::OK, answer));
+            return Ok(uncounted_response(StatusCode::OK, answer));
         }
         id = Some(request.id.clone());
     }
@@ -69,7 +70,7 @@ async fn open(
 ) -> Result<Response, Refused> {
     let (handshake, result) = match initialize(endpoint, view, request.params.as_ref()).await {
         Ok(initialized) => initialized,
-        Err(error) => return Ok(json_response(StatusCode::OK, message(&request.id, &Err(error)))),
+        Err(error) => return Ok(uncounted_response(StatusCode::OK, message(&request.id, &Err(error)))),
     };
     let session = open_session(endpoint, http, Some(&request.id), Some(handshake), None)?;
     let text = counted_message(endpoint, &http.context, &request.id, &Ok(result)).await;

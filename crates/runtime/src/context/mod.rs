@@ -2,7 +2,9 @@
 
 mod held;
 
-use std::sync::Arc;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
@@ -73,10 +75,20 @@ impl RequestContext {
     }
 }
 
-/// A random id in the form of a UUID, version 4.
+/// A random id in the form of a UUID, version 4, as text.
 pub fn random_uuid() -> Arc<str> {
     let mut text = Uuid::encode_buffer();
-    Arc::from(&*Uuid::new_v4().hyphenated().encode_lower(&mut text))
+    Arc::from(&*random_id().hyphenated().encode_lower(&mut text))
+}
+
+/// A random id. It needs to be unique, not secret: a counter under the random keys of this process takes no system call, which
+/// can be slow and can fail.
+pub fn random_id() -> Uuid {
+    static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let step = NEXT.fetch_add(1, Ordering::Relaxed);
+    let bits = u128::from(KEYS.hash_one((step, 0_u8))) << 64 | u128::from(KEYS.hash_one((step, 1_u8)));
+    uuid::Builder::from_random_bytes(bits.to_ne_bytes()).into_uuid()
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl<T: Default> Labels<T> {
         all
     }
 
-    /// The label at a index.
+    /// The label at an index.
     pub fn name(&self, index: u16) -> String {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.entries.get(usize::from(index)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())

@@ -52,7 +52,6 @@ impl Turn {
     /// Reads what a model said, and finds the list that it was given.
     pub async fn parse(runtime: &Runtime, request: TurnRequest) -> Result<Self, Failure> {
         let TurnRequest { call, provider, options: parameters } = request;
-        let options = TurnOptions::read(&parameters)?;
         let (provider, model) = (provider.as_deref(), parameters.get("model"));
         let (lists, dialects) = (runtime.lists(), runtime.ready_dialects());
         let named = if provider.is_some() || model.is_some() {
@@ -61,6 +60,7 @@ impl Turn {
         } else {
             None
         };
+        let options = TurnOptions::read(&parameters)?;
         let read = ReadOptions {
             protocol: named.as_ref().map(|dialect| dialect.messages.protocol),
             label: named.as_ref().map_or("", |dialect| &dialect.label),

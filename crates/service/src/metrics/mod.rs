@@ -207,7 +207,7 @@ mod tests {
         drop(work);
         let request = metrics.enter(1).expect("the work is over");
         drop(request.clone());
-        assert!(metrics.enter(1).is_none(), "the work ended first");
+        assert!(metrics.enter(1).is_none(), "a clone was dropped, the request is still at work");
         drop(request);
         assert!(metrics.enter(1).is_some());
     }

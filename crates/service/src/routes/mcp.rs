@@ -10,13 +10,17 @@ use gateway_mcp::{HttpRequest, Operation};
 use crate::counted::CountedBody;
 use crate::gateway::Gateway;
 
-/// Answers as the endpoint does, which counts its long messages itself.
+/// Answers as the endpoint does, which counts nearly all of its long messages itself.
 pub(super) async fn answer(gateway: Gateway, operation: Operation, request: HttpRequest) -> Response {
-    let mut response = gateway.mcp().answer(operation, request).await.map(|body| match body {
+    let response = gateway.mcp().answer(operation, request).await;
+    let is_counted = !matches!(response.body(), gateway_mcp::Body::Uncounted(_));
+    let mut response = response.map(|body| match body {
         gateway_mcp::Body::Empty => Body::empty(),
-        gateway_mcp::Body::Message(text) => Body::from(text),
+        gateway_mcp::Body::Message(text) | gateway_mcp::Body::Uncounted(text) => Body::from(text),
         gateway_mcp::Body::Events(events) => Body::from_stream(events.map(Ok::<_, Infallible>)),
     });
-    response.extensions_mut().insert(CountedBody);
+    if is_counted {
+        response.extensions_mut().insert(CountedBody);
+    }
     response
 }

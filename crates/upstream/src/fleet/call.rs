@@ -79,7 +79,7 @@ impl Fleet {
             Ok(prepared) => prepared,
             Err(error) => return Answered { outcome: Err(error), ran_on: None },
         };
-        let mut is_repeated = false;
+        let (mut is_repeated, mut is_replaced) = (false, false);
         let error = loop {
             let error = match attempt(&upstream, tool, arguments.as_ref(), options).await {
                 Ok(result) => return Answered { outcome: Ok(result), ran_on: None },
@@ -91,10 +91,12 @@ impl Fleet {
                     Ok(current) if Arc::ptr_eq(&current, &upstream) => {
                         upstream.live().is_none() && upstream.was_live()
                     }
-                    Ok(current) => {
-                        (upstream, is_repeated) = (current, false);
+                    // Once: a file that is written again and again must not keep a call for ever.
+                    Ok(current) if !is_replaced => {
+                        (upstream, is_repeated, is_replaced) = (current, false, true);
                         continue;
                     }
+                    Ok(_) => false,
                     Err(error) => break error,
                 },
                 CallError::Lost { .. } => tool.idempotent,

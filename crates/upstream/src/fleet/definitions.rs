@@ -114,7 +114,7 @@ fn compare(
     (found, is_changed)
 }
 
-/// What is kept of a unaccepted definition for those who review it.
+/// What is kept of an unaccepted definition for those who review it.
 fn waiting(key: &str, kind: &DefinitionChangeKind, now: &Current<'_>, room: &mut usize) -> Unaccepted {
     let change = DefinitionChange { tool: key.to_owned(), kind: kind.clone() };
     let definition = Some(&now.tool.definition).filter(|text| text.len() <= *room);

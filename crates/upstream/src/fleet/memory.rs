@@ -26,7 +26,7 @@ pub use file::{
     AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, unaccepted_in_file,
 };
 
-/// Bytes of a unaccepted definition that are kept for review.
+/// Bytes of an unaccepted definition that are kept for review.
 const REVIEWED_BYTES: usize = 64 << 10;
 
 /// How long anybody waits for the file. Longer than for its lock, whose error says more.

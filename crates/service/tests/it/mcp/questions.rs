@@ -1,4 +1,4 @@
-//! What people are asked: who asks stands first, and nothing in the text can act on a terminal or pass for another responder.
+//! What people are asked: who asks stands first, and nothing in the text can act on a terminal or pass for another server.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -190,12 +190,11 @@ impl Http {
                     }
                     self.free_message(event.data);
                 }
-                Ok(_) => {}
+                // Without room for a long event, the parser skips to its end and reports that.
+                Ok(_) | Err(NoEvent::NoRoom | NoEvent::Skipped(_)) => {}
                 Err(NoEvent::Broken(_)) => break,
-                // Too long to be taken: the stream begins anew behind it.
-                Err(NoEvent::TooLong(_) | NoEvent::NoRoom | NoEvent::Skipped(_)) => {
-                    return Heard::Broken { retry: None };
-                }
+                // It may have no end: the stream begins anew behind it.
+                Err(NoEvent::TooLong(_)) => return Heard::Broken { retry: None },
             }
         }
         let retry = stream.parser.retry_ms().map(|millis| Duration::from_millis(millis).min(LONGEST_RETRY));
