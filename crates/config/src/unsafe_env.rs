@@ -1,7 +1,7 @@
 //! Variables that make a child process run something else than its command says.
 //!
 //! A configuration is often pasted from elsewhere. One line of it must not be able to send `npx` or `uvx` to another
-//! registry, or to load a library into every server. Variables that only tell a program where its own files are
+//! registry, or to load a library into every server. Variables that only say where a program keeps its own files
 //! (`PATH`, `PYTHONPATH`, `NODE_PATH`, proxies, certificates) are everyday and stay allowed.
 
 use gateway_notation::pattern::matches;

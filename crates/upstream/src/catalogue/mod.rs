@@ -126,7 +126,7 @@ pub struct CatalogueTool {
     pub listed: bool,
     /// Whether it stands in the registry, so that nobody but us checks its arguments.
     pub registered: bool,
-    /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are told so.
+    /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are refused with it.
     pub unaccepted: Option<Box<str>>,
     /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
     pub fallback_server: Option<UpstreamId>,

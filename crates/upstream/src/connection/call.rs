@@ -27,7 +27,7 @@ pub(super) struct Call<'a> {
     pub(super) kind: CallKind,
 }
 
-/// What the server is told when nobody waits for the answer any more.
+/// The reason that the server gets when nobody waits for the answer any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
     /// `notifications/cancelled`.

@@ -41,7 +41,7 @@ pub(super) struct Outgoing {
     /// Without its line end.
     pub(super) message: Vec<u8>,
     pub(super) request: Option<(u64, Waiting)>,
-    /// Told when a notification has been sent.
+    /// Notified when a notification has been sent.
     pub(super) sent: Option<oneshot::Sender<()>>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn channel(upstream: &UpstreamId, status: &Arc<Status>) -> (StreamCha
 }
 
 impl StreamChannel {
-    /// Sends a request and waits for its answer. Dropping the future tells the server.
+    /// Sends a request and waits for its answer. Dropping the future cancels it at the server.
     pub(super) async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut message = Vec::with_capacity(call.size_hint());
@@ -152,7 +152,7 @@ impl StreamChannel {
     }
 }
 
-/// Tells the owner when the caller stops waiting.
+/// Notifies the owner when the caller stops waiting.
 struct LeaveGuard<'a> {
     channel: &'a StreamChannel,
     id: u64,

@@ -73,7 +73,7 @@ pub struct ConnectOptions {
 pub enum ServerEvent {
     /// A notification.
     Notification(Notification),
-    /// It began a new session on the same connection and knows nothing of what it was told before.
+    /// It began a new session on the same connection and has lost what earlier messages set up.
     Renewed,
     /// A request that waits for an answer. Dropping `answer` refuses it.
     Request {
@@ -259,7 +259,7 @@ impl Connection {
         &self.0.identity.server_info
     }
 
-    /// What the server tells the model.
+    /// The server's instructions for the model.
     pub fn instructions(&self) -> Option<&str> {
         self.0.identity.instructions.as_deref()
     }
@@ -315,7 +315,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the connection has ended and tells why.
+    /// Waits until the connection has ended; the reason.
     pub async fn ended(&self) -> String {
         self.0.status.ended().await.to_string()
     }

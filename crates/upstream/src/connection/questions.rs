@@ -193,7 +193,7 @@ impl Question {
         }
     }
 
-    /// Tells the server that the caller cannot be asked this.
+    /// Refuses a question that the caller cannot be asked.
     pub fn refuse(self) {
         let message = format!("the caller does not answer `{}`", self.method);
         self.answer(Err(RpcError::new(code::METHOD_NOT_FOUND, message)));

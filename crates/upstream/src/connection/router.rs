@@ -79,7 +79,7 @@ impl Router {
         self.pending.len()
     }
 
-    /// Forgets a request. Tells whether it was still waiting.
+    /// Forgets a request. Whether it was still waiting.
     pub(super) fn forget(&mut self, id: u64) -> bool {
         let Some(entry) = self.pending.remove(&id) else { return false };
         self.given_up = Some((Instant::now(), entry.waiting.owner));
