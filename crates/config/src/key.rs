@@ -74,7 +74,7 @@ pub(crate) fn name_problem(name: &str) -> Option<String> {
     }
     if let Some(prefix) = [ADMIN_PREFIX, CALLER_PREFIX].into_iter().find(|prefix| name.starts_with(prefix)) {
         return Some(format!(
-            "the name of an owner must not begin with `{prefix}`, which distinguishes admins from callers in the log"
+            "the name of an owner must not begin with `{prefix}`, which tells admins from callers in the log"
         ));
     }
     let is_hash = name
