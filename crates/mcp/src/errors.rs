@@ -2,13 +2,12 @@
 
 use std::fmt::Display;
 
-use gateway_protocol::{RawJson, RawObject, RpcError, code};
+use gateway_protocol::{RawJson, RpcError, code};
 use gateway_runtime::failure::{Failure, call_code};
 use gateway_runtime::lookup::Sought;
 use gateway_runtime::questions;
 use gateway_upstream::{CallError, LookupError, UpstreamId};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::caller::Caller;
@@ -34,12 +33,6 @@ pub(crate) fn check_params(params: Option<&RawJson>) -> Result<(), RpcError> {
 /// The parameters of a request that cannot do without.
 pub(crate) fn required(params: Option<&RawJson>) -> Result<&RawJson, RpcError> {
     params.ok_or_else(|| invalid("`params` are missing"))
-}
-
-/// One member of the parameters; `None` if it is absent or cannot be read.
-pub(crate) fn member<T: DeserializeOwned>(params: Option<&RawJson>, name: &str) -> Option<T> {
-    let members = RawObject::parse(params?).ok()?;
-    serde_json::from_str(members.get(name)?.get()).ok()
 }
 
 /// What is needed of the parameters of a request.

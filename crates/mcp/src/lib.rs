@@ -40,6 +40,7 @@ mod modern;
 mod notifications;
 mod offers;
 mod outbound;
+mod params;
 mod requests;
 mod response;
 mod resumable;

@@ -3,7 +3,7 @@
 use gateway_protocol::RawJson;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::member;
+use crate::params::member;
 
 /// The weight of a log message; the lightest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]

@@ -10,9 +10,9 @@ use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::endpoint::Endpoint;
-use crate::errors::member;
 use crate::log_level::LogLevel;
 use crate::outbound::written;
+use crate::params::member;
 use crate::subscriptions::Change;
 use crate::view::View;
 

@@ -9,7 +9,8 @@ use gateway_upstream::UpstreamId;
 
 use crate::caller::Caller;
 use crate::endpoint::Endpoint;
-use crate::errors::{internal, invalid, member, rpc_error};
+use crate::errors::{internal, invalid, rpc_error};
+use crate::params::member;
 use crate::view::View;
 use gateway_runtime::call::CallResult;
 use gateway_runtime::questions;

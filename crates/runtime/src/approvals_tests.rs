@@ -106,7 +106,7 @@ fn equal_calls_are_one_however_they_are_spelled() {
     let catalogue = catalogue();
     let tool = catalogue.get("files", "write").unwrap();
     let context = RequestContext::new(None);
-    let digest = |text: &str| digest_of(tool, &RawJson::parse(text.to_owned()).unwrap(), &context);
+    let digest = |text: &str| call_digest(tool, &RawJson::parse(text.to_owned()).unwrap(), &context);
     let first = digest(r#"{"a":1,"b":["\u0078",{"c":2,"d":3}]}"#);
     assert_eq!(digest(r#" { "b" : ["x", {"d":3, "c":2}], "a":1 } "#), first);
     for other in [

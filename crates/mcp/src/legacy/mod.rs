@@ -18,11 +18,12 @@ use tokio::sync::mpsc;
 
 use crate::caller::{Caller, Reach};
 use crate::endpoint::Endpoint;
-use crate::errors::{check_params, internal, invalid, member, read_params, required, rpc_error};
+use crate::errors::{check_params, internal, invalid, read_params, required, rpc_error};
 use crate::http_request::HttpRequest;
 use crate::log_level::LogLevel;
 use crate::notifications::set_log_level;
 use crate::outbound::{Out, Sink};
+use crate::params::member;
 use crate::requests::{self, resource};
 use crate::response::{Refused, counted_message, message};
 use crate::server_info;
