@@ -71,7 +71,7 @@ fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
             let now = fingerprint(endpoint, &upstream);
             match known.tools.insert(upstream.clone(), now) {
                 None => {
-                    publish(endpoint, &Change::Appeared { server: upstream, method: method::TOOLS_CHANGED })
+                    publish(endpoint, &Change::Appeared { server: upstream, method: method::TOOLS_CHANGED });
                 }
                 Some(before) if before != now => {
                     publish(
