@@ -109,13 +109,13 @@ fn not_found(gateway: &Gateway, name: &str) -> ApiError {
 
 /// One server for programs and people. Absent facts are left out.
 pub(super) fn describe(health: &UpstreamHealth) -> Value {
-    let changed = |notice: &DefinitionNotice| {
+    let described = |notice: &DefinitionNotice| {
         let mut value = serde_json::to_value(&notice.change).unwrap_or_default();
         value["blocked"] = notice.blocked.into();
         value["fingerprint"] = notice.shown_fingerprint().into();
         value
     };
-    let changes: Vec<Value> = health.changed_definitions.iter().map(changed).collect();
+    let changes: Vec<Value> = health.changed_definitions.iter().map(described).collect();
     let has_changes = !changes.is_empty();
     let mut value = json!({
         "name": health.id.as_str(),
@@ -126,7 +126,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         "ok": health.ok,
         "required": health.required,
         "reason": health.reason,
-        "era": health.era.as_ref().map(|era| era.version()),
+        "era": health.era.as_ref().map(gateway_protocol::Era::version),
         "serverName": health.server.as_ref().map(|(name, _)| name),
         "version": health.server.as_ref().map(|(_, version)| version),
         "tools": health.tools,

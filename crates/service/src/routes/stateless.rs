@@ -19,12 +19,15 @@ const WORK_PER_BYTE: usize = 64;
 /// Roughly the most bytes of changes that an answer lists, and as many of findings.
 const LISTED: usize = 4 << 20;
 
+/// Work on the query and the body of a request, which gives the body of the answer.
+type HeavyWork = fn(&Gateway, Option<&str>, &Bytes) -> Result<Vec<u8>, ApiError>;
+
 /// Does work that takes long on a thread of its own, when it is its turn.
 pub(super) async fn heavy(
     gateway: Gateway,
     uri: Uri,
     body: Bytes,
-    work: fn(&Gateway, Option<&str>, &Bytes) -> Result<Vec<u8>, ApiError>,
+    work: HeavyWork,
 ) -> Result<Response, ApiError> {
     let turn = gateway.state.turns.take(body.len()).await?;
     // The work cannot be broken off, so that it keeps its turn if its caller leaves.

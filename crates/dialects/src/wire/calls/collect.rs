@@ -225,7 +225,7 @@ impl<'a> Collector<'a> {
         let is_call = map.has("name") && calls.is_none() && !map.has("role");
         let is_message = calls.is_some()
             || legacy.is_some_and(Value::is_object)
-            || ["role", "content", "tool_plan"].iter().any(|key| map.has(*key));
+            || ["role", "content", "tool_plan"].iter().any(|key| map.has(key));
         let kind = map.member("type").and_then(Value::as_str);
         if is_call || !is_message || kind.is_some_and(|kind| kind != "message" && kind != "assistant") {
             return Ok(false);
@@ -295,7 +295,7 @@ impl<'a> Collector<'a> {
     /// A block that is a call, or something that is not ours to understand, such as an image.
     fn block_call(&mut self, block: &Object) -> Result<(), CallError> {
         let kind = block.member("type").and_then(Value::as_str);
-        let wrapped = ["functionCall", "function_call", "toolUse"].iter().any(|key| block.has(*key));
+        let wrapped = ["functionCall", "function_call", "toolUse"].iter().any(|key| block.has(key));
         if wrapped || matches!(kind, Some("tool_use" | "function_call" | "function")) {
             self.calls.extend(read_call(block, self.options.protocol, self.options.label)?);
         }

@@ -101,9 +101,8 @@ pub(crate) fn read_call(
     let inner = layout.inner;
     let name = inner.member("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(no_name)?;
-    let id =
-        layout.id.iter().find_map(|key| id_text(map.member(*key)).or_else(|| id_text(inner.member(*key))));
-    let arguments = layout.arguments.iter().find_map(|key| inner.member(*key));
+    let id = layout.id.iter().find_map(|key| id_text(map.member(key)).or_else(|| id_text(inner.member(key))));
+    let arguments = layout.arguments.iter().find_map(|key| inner.member(key));
     let extra = map.iter().filter(|(key, _)| !layout.read.contains(&key.as_str()));
     Ok(Some(RawCall {
         id,
@@ -137,7 +136,7 @@ fn id_text(value: Option<&Value>) -> Option<String> {
 pub(crate) fn part_signature(map: &Object) -> Option<String> {
     ["thoughtSignature", "thought_signature"]
         .iter()
-        .find_map(|key| map.member(*key)?.as_str())
+        .find_map(|key| map.member(key)?.as_str())
         .map(str::to_owned)
 }
 

@@ -27,7 +27,7 @@ impl WireFormat for GenerateContent {
     /// Parts have no type: their members show what they are.
     fn read_block(&self, kind: Option<&str>, part: &Object, said: &mut Said) -> bool {
         let others = ["functionCall", "function_call", "toolUse", "reasoningContent", "name"];
-        if kind.is_some() || others.iter().any(|key| part.has(*key)) {
+        if kind.is_some() || others.iter().any(|key| part.has(key)) {
             return false;
         }
         let signature = part_signature(part);

@@ -24,7 +24,7 @@ impl WireFormat for Messages {
     fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
         match kind {
             Some("thinking") => {
-                let text = ["thinking", "content"].iter().find_map(|key| block.member(*key)?.as_str());
+                let text = ["thinking", "content"].iter().find_map(|key| block.member(key)?.as_str());
                 said.reasoning.push_str(text.unwrap_or_default());
             }
             Some("redacted_thinking") => {}
