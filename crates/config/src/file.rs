@@ -151,7 +151,7 @@ impl Parts {
             return;
         }
         self.has_servers = true;
-        for (name, entry) in blocks.iter().flat_map(Item::members) {
+        for (name, entry) in blocks.iter().flat_map(Item::present_members) {
             let Some(members) = entry.object() else { continue };
             if name.trim().is_empty() {
                 entry.error("a server needs a name");

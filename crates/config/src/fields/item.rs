@@ -92,10 +92,14 @@ impl<'a> Item<'a> {
         Self { context: self.context, pointer: pointer::join(&self.pointer, name), value }
     }
 
-    /// The members of an object that are not `null`.
+    /// All members of an object, also those that are `null`.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&'a String, Self)> {
-        let members = self.object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-        members.map(|(name, value)| (name, self.inner(name, value)))
+        self.object().into_iter().flatten().map(|(name, value)| (name, self.inner(name, value)))
+    }
+
+    /// The members of an object without those that are `null`, which is how editors say: not this one.
+    pub(crate) fn present_members(&self) -> impl Iterator<Item = (&'a String, Self)> {
+        self.members().filter(|(_, item)| !item.value.is_null())
     }
 
     /// The same with the variables in all its texts replaced. If `lenient`, those that have no value are only warned about.

@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
             })
         };
         let Some(item) = self.item(name, about, schema) else { return };
-        for (name, item) in item.members() {
+        for (name, item) in item.present_members() {
             let text = setting::scalar_text(item.value).or_else(|| item.expected("a text"));
             setting.extend(text.map(|text| (name.clone(), text)));
         }

@@ -134,7 +134,8 @@ fn by_pattern<V>(
     let mut found = Vec::new();
     for (pattern, item) in item.into_iter().flat_map(Item::members) {
         if pattern.contains('/') || pattern == "*" {
-            found.extend(read(&item).map(|value| (pattern.clone(), value)));
+            let value = (!item.value.is_null()).then(|| read(&item)).flatten();
+            found.extend(value.map(|value| (pattern.clone(), value)));
         } else {
             item.error(&format!("must name a server and a tool, such as {examples}"));
         }

@@ -430,6 +430,10 @@ fn wrong_fields_are_refused() {
             r#""tools": {"overrides": {"t": {"name": "n"}}}"#,
             r#"cannot be overridden; only "title", "description" and "annotations" can"#,
         ),
+        (
+            r#""tools": {"overrides": {"s": null, "t": {"inputSchema": null}}}"#,
+            r#"cannot be overridden; only "title", "description" and "annotations" can"#,
+        ),
         (r#""fallback": "x""#, "must be another server"),
         (r#""fallback": "gone""#, r#"no server is called "gone""#),
         (

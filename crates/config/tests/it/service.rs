@@ -162,6 +162,18 @@ fn errors_name_file_line_and_field() {
     check_error("{\"validate\": \"yes\"}", "gateway.json:1: validate: must be true or false");
 }
 
+/// A key that somebody forgot to fill in must not leave the gateway open to all.
+#[test]
+fn a_key_without_a_value_is_an_error() {
+    check_error(r#"{"apiKeys": {"ann": null}}"#, "gateway.json:1: apiKeys.ann: must be a text");
+    check_error(r#"{"adminKeys": {"ann": null}}"#, "gateway.json:1: adminKeys.ann: must be a text");
+    check_error(r#"{"apiKeys": [null]}"#, "gateway.json:1: apiKeys.0: must be a text");
+    check_error(
+        r#"{"cache": {"tools": {"search": null}}}"#,
+        "gateway.json:1: cache.tools.search: must name a server and a tool, such as `docs/search` or `docs/*`",
+    );
+}
+
 #[test]
 fn keys_without_a_name_are_named_by_their_hash() {
     let names = |text: &str, variables: &[(&str, &str)]| {

@@ -138,6 +138,7 @@ fn problems_have_their_location() {
         r#"{"handler": {"command": "c"}, "timeout": "2h"}"#,
         &at(".timeout", "must be an hour at most"),
     );
+    check_error("null", &at("", "must be an object"));
     check_error(r#"{"handler": {"command": " "}}"#, &at("", "Tool \"x\": the handler is empty"));
     let errors = refused("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}");
     assert!(errors.contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
