@@ -10,6 +10,7 @@ mod units;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use gateway_notation::pointer;
@@ -128,6 +129,29 @@ impl<'a> Fields<'a> {
             properties.insert(name.to_owned(), schema);
         }
         self.get(name)
+    }
+
+    /// Reads fields only if they are used. They are known in any case, but need not be right: files of other clients have
+    /// all kinds of values in fields that do not count.
+    pub(crate) fn read_if<T>(&mut self, used: bool, read: impl FnOnce(&mut Self) -> T) -> T {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        let members = self.members;
+        if !used {
+            self.members = &NONE;
+        }
+        let result = read(self);
+        self.members = members;
+        result
+    }
+
+    /// Reads fields only if they are used; they are unknown if not.
+    pub(crate) fn read_or_warn<T>(&mut self, used: bool, read: impl FnOnce(&mut Self) -> T) -> T {
+        let known = self.known.len();
+        let result = self.read_if(used, read);
+        if !used {
+            self.known.truncate(known);
+        }
+        result
     }
 
     /// A field of the type of its setting.

@@ -127,6 +127,31 @@ fn endpoints_of_every_client_are_understood() {
     }
 }
 
+/// Files of other clients have all kinds of values in fields that do not count.
+#[test]
+fn fields_that_the_transport_does_not_use_need_not_be_right() {
+    let program = r#""args": 1, "env": [], "environment": "x", "envFile": 1, "allowUnsafeEnv": 1, "cwd": []"#;
+    let workspace = r#""root": 1, "readOnly": 1, "maxFileBytes": "x", "maxResults": 0"#;
+    let cases = [
+        (format!(r#"{{"type": "demo", "headers": 1, {program}, {workspace}}}"#), Endpoint::Demo),
+        (format!(r#"{{"type": "demo", "command": {{"env": 1}}, "docker": {{"x": 1}}}}"#), Endpoint::Demo),
+        (
+            format!(r#"{{"url": "http://h", "serverUrl": 1, {program}, {workspace}}}"#),
+            http("http://h", HttpMode::Auto),
+        ),
+        (
+            format!(r#"{{"command": "x", "image": 1, "docker": [], "headers": 1, {workspace}}}"#),
+            stdio("x", &[], &[]),
+        ),
+    ];
+    for (entry, endpoint) in cases {
+        let config = server(&entry).unwrap_or_else(|errors| panic!("{entry}: {errors}"));
+        assert_eq!((&config.servers[0].endpoint, config.warnings), (&endpoint, Vec::new()), "{entry}");
+    }
+    let fallback = r#"{"servers": {"x": {"command": "x", "fallback": {"server": "y", "env": []}}, "y": {"command": "y"}}}"#;
+    assert_eq!(errors(fallback), [""; 0]);
+}
+
 #[test]
 fn every_block_of_servers_is_found() {
     let cases = [

@@ -145,6 +145,23 @@ fn problems_have_their_location() {
 }
 
 #[test]
+fn fields_of_the_other_kind_of_handler_are_unknown() {
+    for (handler, fields) in [
+        (
+            r#"{"url": "http://a", "env": [], "stdin": 1}"#,
+            ["tools.x.handler.env", "tools.x.handler.stdin"].as_slice(),
+        ),
+        (r#"{"command": "c", "headers": 1}"#, &["tools.x.handler.headers"]),
+    ] {
+        let text = format!(r#"{{"tools": {{"x": {{"handler": {handler}}}}}}}"#);
+        assert_eq!(refused(&text), "", "{handler}");
+        let warnings = read(&text).unwrap().warnings;
+        let found: Vec<&str> = warnings.iter().map(|warning| warning.field.as_str()).collect();
+        assert_eq!(found, fields, "{handler}");
+    }
+}
+
+#[test]
 fn a_wrong_tool_leaves_the_others_alone() {
     let text = r#"{"registry": {"maxDefinitionBytes": 200}, "tools": {
         "good": {"handler": {"command": "c"}},
