@@ -59,9 +59,11 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
             at.warn("approver", "nobody can approve a call: no admin key is configured");
         }
     });
-    at.object("mcp", "The MCP endpoint; in a file of VS Code's also its servers.", |at| {
-        mcp(&mut config.mcp, at);
-    });
+    let about = "The MCP endpoint; in a file of VS Code's also its servers.";
+    if let Some(item) = at.object_or("mcp", about, None, |at| mcp(&mut config.mcp, at)) {
+        // Another program's, as we have only an object there.
+        item.warn("is no object, so it is not used");
+    }
     log(&mut config, at);
     config.log_level = log_level(at);
     config

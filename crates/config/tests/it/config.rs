@@ -535,6 +535,7 @@ fn other_things_worth_a_look_are_warnings() {
             r#"{"servers": {"x": {"command": "a", "callTimeout": 60, "maxCallTimeout": 5}}}"#,
             "is shorter than",
         ),
+        (r#"{"servers": {"x": {"command": "a"}}, "mcp": true}"#, "mcp: is no object, so it is not used"),
         (
             r#"{"servers": {"y": {"disabled": true, "command": "y"}, "x": {"command": "a", "fallback": "y"}}}"#,
             r#"server "y" is disabled"#,
