@@ -48,8 +48,8 @@ impl Context<'_> {
     }
 
     /// Replaces the variables in a text, whose values are secrets from then on.
-    pub(crate) fn expand(&self, text: &str) -> Result<Expanded, String> {
-        let expanded = self.source.expand(text)?;
+    pub(crate) fn expand(&self, source: Source<'_>, text: &str) -> Result<Expanded, String> {
+        let expanded = source.expand(text)?;
         self.secrets.borrow_mut().extend(expanded.values.iter().cloned());
         Ok(expanded)
     }
@@ -105,7 +105,7 @@ impl<'a> Item<'a> {
     /// The same with the variables in all its texts replaced. If `lenient`, those that have no value are only warned about.
     pub(crate) fn expand(&self, lenient: bool) -> Value {
         match self.value {
-            Value::String(text) => Value::String(match self.context.expand(text) {
+            Value::String(text) => Value::String(match self.context.expand(self.context.source, text) {
                 Ok(expanded) => expanded.text,
                 Err(message) if lenient => {
                     self.warn(&message);

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde_json::{Value, json};
 
 use super::ServiceConfig;
+use crate::expand::Source;
 use crate::fields::{Fields, Item, Setting as _, Unit, any_of};
 use crate::key::{Secret, is_broken_hash, name_of_key, name_problem};
 use crate::problem::Problem;
@@ -120,7 +121,9 @@ fn key(
     taken_from: &mut BTreeSet<String>,
 ) -> Option<(String, Secret)> {
     let text: String = item.read()?;
-    let expanded = item.context.expand(&text).map_err(|message| item.error(&message)).ok()?;
+    // A key is a secret: neither the default of an input, which is in the file for all to read, nor a path makes one.
+    let source = Source { inputs: &Value::Null, folder: None, ..item.context.source };
+    let expanded = item.context.expand(source, &text).map_err(|message| item.error(&message)).ok()?;
     taken_from.extend(expanded.variables);
     let key = expanded.text;
     let problem = match owner.and_then(|owner| name_problem(owner)) {

@@ -203,6 +203,19 @@ fn a_missing_variable_of_a_key_is_an_error_without_its_value() {
 }
 
 #[test]
+fn a_key_is_not_made_of_what_the_file_itself_says() {
+    let text = r#"{"inputs": [{"id": "key", "default": "a-long-enough-key"}], "apiKeys": {"a": "${input:key}", "b": "${workspaceFolder}"}}"#;
+    let errors = settings(text, &[]).map(drop).unwrap_err();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[0].contains("apiKeys.a: `${input:key}` is asked for by an editor"), "{errors:?}");
+    assert!(errors[1].contains("apiKeys.b: variable `workspaceFolder` is not set"), "{errors:?}");
+    let variables = [("KEY", "another-long-key"), ("workspaceFolder", "a-third-long-key")];
+    let keys = settings(text, &variables).unwrap().service.keys;
+    assert_eq!(keys["a"], Secret::new("another-long-key"));
+    assert_eq!(keys["b"], Secret::new("a-third-long-key"));
+}
+
+#[test]
 fn unknown_fields_and_short_keys_are_warned_of() {
     let text = r#"{"lisen": 1, "log": {"folder": "x", "readers": ["nobody"]}, "apiKeys": ["short"], "approval": {"approver": "admin"}}"#;
     let warnings = settings(text, &[]).unwrap().warnings;
