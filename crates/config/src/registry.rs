@@ -128,13 +128,13 @@ fn read_handler(name: &str, declared: Option<&Value>, at: &mut Fields<'_>) -> Op
     at.set("command", "The program to start for each call. No shell is involved.", &mut command);
     let mut surroundings = Surroundings::default();
     let (args, input) = at.read_or_warn(has_command || !has_url, |at| {
-    let about = "Its arguments, with `{parameter}` for a value; a list inside the list is left out as a whole \
-                 if a value is missing.";
-    let args = at.item("args", about, || json!({"type": "array"}));
-    surroundings.read(at);
-    let about = "What it reads: nothing, or the arguments as JSON. JSON if `args` names no parameter.";
-    let input = at.item("stdin", about, CommandInput::schema).and_then(|item| item.read::<CommandInput>());
-    (args, input)
+        let about = "Its arguments, with `{parameter}` for a value; a list inside the list is left out \
+                     as a whole if a value is missing.";
+        let args = at.item("args", about, || json!({"type": "array"}));
+        surroundings.read(at);
+        let about = "What it reads: nothing, or the arguments as JSON. JSON if `args` names no parameter.";
+        let input = at.item("stdin", about, CommandInput::schema);
+        (args, input.and_then(|item| item.read::<CommandInput>()))
     });
     let mut max_bytes = ANSWER_BYTES;
     at.bytes("maxBytes", "Most bytes of an answer or of an output.", ANY_SIZE, &mut max_bytes);
