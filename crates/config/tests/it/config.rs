@@ -99,6 +99,10 @@ fn endpoints_of_every_client_are_understood() {
             r#"{"command": "x", "envFile": "/srv/.env", "env": {"B": "3"}}"#,
             stdio("x", &[], &[("A", "1"), ("B", "3")]),
         ),
+        (
+            r#"{"command": {"path": "x", "env": {"A": "z", "C": "z"}}, "envFile": "/srv/.env"}"#,
+            stdio("x", &[], &[("A", "1"), ("B", "2"), ("C", "z")]),
+        ),
         (r#"{"image": "mcp/fetch"}"#, stdio("docker", &["run", "--rm", "-i", "mcp/fetch"], &[])),
         (
             r#"{"image": "mcp/fetch", "args": ["--flag"], "env": {"K": "v"}}"#,
@@ -108,6 +112,9 @@ fn endpoints_of_every_client_are_understood() {
             r#"{"docker": {"image": "i", "options": ["--network=none"], "args": ["a"], "command": "podman"}}"#,
             stdio("podman", &["run", "--rm", "-i", "--network=none", "i", "a"], &[]),
         ),
+        (r#"{"docker": {"image": "a"}, "image": "b"}"#, stdio("docker", &["run", "--rm", "-i", "a"], &[])),
+        (r#"{"docker": "a", "image": "b"}"#, stdio("docker", &["run", "--rm", "-i", "b"], &[])),
+        (r#"{"docker": "a"}"#, stdio("docker", &["run", "--rm", "-i", "a"], &[])),
         (r#"{"url": "http://h/mcp"}"#, http("http://h/mcp", HttpMode::Auto)),
         (
             r#"{"transport": "http", "url": "http://localhost:3001/sse"}"#,
