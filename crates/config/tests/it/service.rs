@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gateway_config::{
     Approval, ApprovalConfig, Approver, CacheConfig, GatewayConfig, LogLevel, McpConfig, RateLimit,
-    SearchMode, Secret, parse,
+    SearchMode, Secret, json_schema, parse,
 };
 
 use crate::config::environment;
@@ -172,6 +172,28 @@ fn a_key_without_a_value_is_an_error() {
         r#"{"cache": {"tools": {"search": null}}}"#,
         "gateway.json:1: cache.tools.search: must name a server and a tool, such as `docs/search` or `docs/*`",
     );
+}
+
+#[test]
+fn texts_are_nothing_but_texts() {
+    let empty = "must be a text that is not empty";
+    check_error(r#"{"defaultServer": ""}"#, &format!("gateway.json:1: defaultServer: {empty}"));
+    for (text, field) in [
+        (r#"{"allowedHosts": [1]}"#, "allowedHosts"),
+        (r#"{"allowedOrigins": [true]}"#, "allowedOrigins"),
+        (r#"{"cors": [1]}"#, "cors"),
+        (r#"{"cors": {"origins": [1]}}"#, "cors.origins"),
+        (r#"{"dialects": ["a.toml", 1]}"#, "dialects"),
+        (r#"{"log": {"readers": [1]}}"#, "log.readers"),
+        (r#"{"log": {"redact": [1]}}"#, "log.redact"),
+        (r#"{"log": {"redact": {"keys": [1]}}}"#, "log.redact.keys"),
+    ] {
+        check_error(text, &format!("gateway.json:1: {field}: must be a text or a list of texts"));
+        let whole = serde_json::from_str(text).unwrap();
+        assert!(!jsonschema::is_valid(&json_schema(), &whole), "{text}");
+    }
+    let hosts = settings(r#"{"allowedHosts": "one.example"}"#, &[]).unwrap().service.allowed_hosts;
+    assert_eq!(hosts, ["one.example"]);
 }
 
 #[test]
