@@ -1,6 +1,7 @@
 //! A value of the file with its path; what is wrong with it is reported there and reading goes on.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use gateway_notation::pointer;
 use serde_json::{Map, Value};
@@ -12,7 +13,10 @@ use crate::problem::{Problem, Problems};
 
 /// The file that is being read, and where its problems are collected.
 pub(crate) struct Context<'a> {
+    /// How problems name it.
     pub(crate) file: &'a str,
+    /// The directory that it is in, where relative paths start.
+    pub(crate) directory: &'a Path,
     /// The text of the file, for lines; `None` if there is no file.
     pub(crate) document: Option<&'a Document>,
     pub(crate) source: Source<'a>,

@@ -10,6 +10,7 @@ mod units;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -258,6 +259,7 @@ pub(crate) fn describe<T>(read: impl FnOnce(&mut Fields<'_>) -> T) -> Value {
     let environment = Environment::new(|_| None, |_| Err(std::io::ErrorKind::NotFound.into()));
     let context = Context {
         file: "",
+        directory: Path::new(""),
         document: None,
         source: Source { environment: &environment, inputs: &Value::Null, folder: None },
         problems: &RefCell::new(Problems::default()),

@@ -261,8 +261,7 @@ pub(super) fn texts_schema() -> Value {
 
 /// `~` is the home directory; other relative paths start at the file's folder.
 fn resolve(at: &Fields<'_>, path: &str) -> PathBuf {
-    let folder = Path::new(at.context.file).parent().unwrap_or(Path::new(""));
-    folder.join(at.context.source.environment.path(path))
+    at.context.directory.join(at.context.source.environment.path(path))
 }
 
 /// Where programs keep what they must remember.
