@@ -141,7 +141,7 @@ fn fields_that_the_transport_does_not_use_need_not_be_right() {
     let workspace = r#""root": 1, "readOnly": 1, "maxFileBytes": "x", "maxResults": 0"#;
     let cases = [
         (format!(r#"{{"type": "demo", "headers": 1, {program}, {workspace}}}"#), Endpoint::Demo),
-        (format!(r#"{{"type": "demo", "command": {{"env": 1}}, "docker": {{"x": 1}}}}"#), Endpoint::Demo),
+        (r#"{"type": "demo", "command": {"env": 1}, "docker": {"x": 1}}"#.to_owned(), Endpoint::Demo),
         (
             format!(r#"{{"url": "http://h", "serverUrl": 1, {program}, {workspace}}}"#),
             http("http://h", HttpMode::Auto),
