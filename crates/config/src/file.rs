@@ -65,7 +65,7 @@ pub(crate) const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_s
 pub fn parse(file: &Path, text: &str, environment: &Environment<'_>) -> Result<GatewayConfig, Problems> {
     let problems = RefCell::default();
     let mut parts = Parts::default();
-    parts.read_file(file, text, Role::Whole, environment, &problems);
+    parts.read_file(Path::new(""), file, text, Role::Whole, environment, &problems);
     parts.finish(problems, ConfigSource::File(file.to_owned()), environment)
 }
 
@@ -95,8 +95,10 @@ pub(crate) enum Role {
 }
 
 impl Parts {
+    /// Reads a file, whose path starts at `directory` if it is relative.
     pub(crate) fn read_file(
         &mut self,
+        directory: &Path,
         file: &Path,
         text: &str,
         role: Role,
@@ -118,8 +120,10 @@ impl Parts {
         let Value::Object(members) = document.value() else {
             return refuse(1, "must be a JSON object".to_owned());
         };
+        let path = directory.join(file);
         let context = Context {
             file: &file.display().to_string(),
+            directory: path.parent().unwrap_or(directory),
             document: Some(&document),
             source: Source {
                 environment,
@@ -151,7 +155,7 @@ impl Parts {
             return;
         }
         self.has_servers = true;
-        for (name, entry) in blocks.iter().flat_map(Item::members) {
+        for (name, entry) in blocks.iter().flat_map(Item::present_members) {
             let Some(members) = entry.object() else { continue };
             if name.trim().is_empty() {
                 entry.error("a server needs a name");
@@ -319,7 +323,8 @@ impl Parts {
         let mut service = self.service.take().unwrap_or_else(|| {
             let source = Source { environment, inputs: &Value::Null, folder: None };
             let (file, secrets) = ("environment", RefCell::default());
-            let context = Context { file, document: None, source, problems, secrets };
+            let directory = Path::new("");
+            let context = Context { file, directory, document: None, source, problems, secrets };
             Fields::read(&context, "", &Map::new(), |at| service::read(at, &mut self.key_variables))
         });
         service.source = match source {

@@ -59,7 +59,7 @@ fn read(
         let path = lookup.directory.join(file);
         match environment.read(&path) {
             Ok(text) => {
-                parts.read_file(file, &text, role, environment, problems);
+                parts.read_file(&lookup.directory, file, &text, role, environment, problems);
                 if source == ConfigSource::Nothing {
                     source = ConfigSource::File(path);
                 }

@@ -25,7 +25,7 @@ impl Program {
             at.set("path", "The program to start.", &mut path);
             words.extend(path);
             at.set("args", "Its arguments.", words);
-            at.text_map("env", ENV, &mut surroundings.env);
+            at.text_map("env", ENV, &mut surroundings.command_env);
         };
         if let Some(item) = at.object_or("command", about, Some(Vec::<String>::schema()), zed) {
             program.words = item.read().unwrap_or_default();
@@ -41,6 +41,8 @@ const ENV: &str = "Variables for the program, beside those of the gateway.";
 /// The variables and the directory of a program.
 #[derive(Default)]
 pub(crate) struct Surroundings {
+    /// The variables inside `command`; all others win.
+    command_env: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
     env_file: Option<PathBuf>,
     allowed: Vec<String>,
@@ -60,10 +62,10 @@ impl Surroundings {
 
     /// The variables, checked. `owner` is what they are for.
     pub(crate) fn variables(&self, owner: &str, at: &Fields<'_>) -> BTreeMap<String, String> {
-        let mut env = BTreeMap::new();
+        let mut env = self.command_env.clone();
         if let Some(file) = &self.env_file {
             match at.context.source.environment.read(file) {
-                Ok(text) => env = dotenv::parse(&text),
+                Ok(text) => env.extend(dotenv::parse(&text)),
                 Err(error) => at.error("envFile", &format!("cannot be read: {error}")),
             }
         }
@@ -105,10 +107,12 @@ impl Container {
             at.set("options", "Options of `docker run`, before the image.", options);
             at.set("command", "Another program than `docker`, such as `podman`.", runner);
         };
-        if let Some(item) = at.object_or("docker", "The same as `image`.", Some(String::schema()), inner) {
+        let text = at.object_or("docker", "The same as `image`.", Some(String::schema()), inner);
+        // The image inside `docker` belongs to its options; of two texts `image` wins.
+        at.read_if(container.image.is_none(), |at| at.set("image", about, &mut container.image));
+        if let Some(item) = text.filter(|_| !at.has("image")) {
             container.image = item.read().flatten();
         }
-        at.set("image", about, &mut container.image);
         container
     }
 

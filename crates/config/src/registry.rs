@@ -116,22 +116,29 @@ pub(crate) fn resources_schema() -> Value {
 }
 
 fn read_handler(name: &str, declared: Option<&Value>, at: &mut Fields<'_>) -> Option<ToolHandler> {
+    let (has_url, has_command) = (at.has("url"), at.has("command"));
     let mut url: Option<String> = None;
     let about = "The address that takes `{\"tool\", \"arguments\"}` by POST and gives the result.";
     at.set("url", about, &mut url);
     let mut headers = BTreeMap::new();
-    at.text_map("headers", "Headers of every request.", &mut headers);
+    at.read_or_warn(has_url || !has_command, |at| {
+        at.text_map("headers", "Headers of every request.", &mut headers);
+    });
     let mut command: Option<String> = None;
     at.set("command", "The program to start for each call. No shell is involved.", &mut command);
-    let about = "Its arguments, with `{parameter}` for a value; a list inside the list is left out as a whole if a value is missing.";
-    let args = at.item("args", about, || json!({"type": "array"}));
     let mut surroundings = Surroundings::default();
-    surroundings.read(at);
-    let about = "What it reads: nothing, or the arguments as JSON. JSON if `args` names no parameter.";
-    let input = at.item("stdin", about, CommandInput::schema).and_then(|item| item.read::<CommandInput>());
+    let (args, input) = at.read_or_warn(has_command || !has_url, |at| {
+        let about = "Its arguments, with `{parameter}` for a value; a list inside the list is left out \
+                     as a whole if a value is missing.";
+        let args = at.item("args", about, || json!({"type": "array"}));
+        surroundings.read(at);
+        let about = "What it reads: nothing, or the arguments as JSON. JSON if `args` names no parameter.";
+        let input = at.item("stdin", about, CommandInput::schema);
+        (args, input.and_then(|item| item.read::<CommandInput>()))
+    });
     let mut max_bytes = ANSWER_BYTES;
     at.bytes("maxBytes", "Most bytes of an answer or of an output.", ANY_SIZE, &mut max_bytes);
-    match (at.has("url"), at.has("command")) {
+    match (has_url, has_command) {
         (true, true) => at.error("command", "has \"url\" beside it; keep one of them"),
         (false, false) => {
             at.error("", &format!("Tool \"{name}\": the handler needs \"url\" or \"command\""));

@@ -1,6 +1,7 @@
 //! A value of the file with its path; what is wrong with it is reported there and reading goes on.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use gateway_notation::pointer;
 use serde_json::{Map, Value};
@@ -12,7 +13,10 @@ use crate::problem::{Problem, Problems};
 
 /// The file that is being read, and where its problems are collected.
 pub(crate) struct Context<'a> {
+    /// How problems name it.
     pub(crate) file: &'a str,
+    /// The directory that it is in, where relative paths start.
+    pub(crate) directory: &'a Path,
     /// The text of the file, for lines; `None` if there is no file.
     pub(crate) document: Option<&'a Document>,
     pub(crate) source: Source<'a>,
@@ -48,8 +52,8 @@ impl Context<'_> {
     }
 
     /// Replaces the variables in a text, whose values are secrets from then on.
-    pub(crate) fn expand(&self, text: &str) -> Result<Expanded, String> {
-        let expanded = self.source.expand(text)?;
+    pub(crate) fn expand(&self, source: Source<'_>, text: &str) -> Result<Expanded, String> {
+        let expanded = source.expand(text)?;
         self.secrets.borrow_mut().extend(expanded.values.iter().cloned());
         Ok(expanded)
     }
@@ -92,16 +96,20 @@ impl<'a> Item<'a> {
         Self { context: self.context, pointer: pointer::join(&self.pointer, name), value }
     }
 
-    /// The members of an object that are not `null`.
+    /// All members of an object, also those that are `null`.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&'a String, Self)> {
-        let members = self.object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-        members.map(|(name, value)| (name, self.inner(name, value)))
+        self.object().into_iter().flatten().map(|(name, value)| (name, self.inner(name, value)))
+    }
+
+    /// The members of an object without those that are `null`, which is how editors say: not this one.
+    pub(crate) fn present_members(&self) -> impl Iterator<Item = (&'a String, Self)> {
+        self.members().filter(|(_, item)| !item.value.is_null())
     }
 
     /// The same with the variables in all its texts replaced. If `lenient`, those that have no value are only warned about.
     pub(crate) fn expand(&self, lenient: bool) -> Value {
         match self.value {
-            Value::String(text) => Value::String(match self.context.expand(text) {
+            Value::String(text) => Value::String(match self.context.expand(self.context.source, text) {
                 Ok(expanded) => expanded.text,
                 Err(message) if lenient => {
                     self.warn(&message);

@@ -10,6 +10,8 @@ mod units;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use gateway_notation::pointer;
@@ -130,6 +132,29 @@ impl<'a> Fields<'a> {
         self.get(name)
     }
 
+    /// Reads fields only if they are used. They are known in any case, but need not be right: files of other clients have
+    /// all kinds of values in fields that do not count.
+    pub(crate) fn read_if<T>(&mut self, used: bool, read: impl FnOnce(&mut Self) -> T) -> T {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        let members = self.members;
+        if !used {
+            self.members = &NONE;
+        }
+        let result = read(self);
+        self.members = members;
+        result
+    }
+
+    /// Reads fields only if they are used; they are unknown if not.
+    pub(crate) fn read_or_warn<T>(&mut self, used: bool, read: impl FnOnce(&mut Self) -> T) -> T {
+        let known = self.known.len();
+        let result = self.read_if(used, read);
+        if !used {
+            self.known.truncate(known);
+        }
+        result
+    }
+
     /// A field of the type of its setting.
     pub(crate) fn set<V: Setting>(&mut self, name: Name, about: &str, setting: &mut V) {
         let item = self.item(name, about, || with_default(V::schema(), setting.shown()));
@@ -147,7 +172,7 @@ impl<'a> Fields<'a> {
             })
         };
         let Some(item) = self.item(name, about, schema) else { return };
-        for (name, item) in item.members() {
+        for (name, item) in item.present_members() {
             let text = setting::scalar_text(item.value).or_else(|| item.expected("a text"));
             setting.extend(text.map(|text| (name.clone(), text)));
         }
@@ -234,6 +259,7 @@ pub(crate) fn describe<T>(read: impl FnOnce(&mut Fields<'_>) -> T) -> Value {
     let environment = Environment::new(|_| None, |_| Err(std::io::ErrorKind::NotFound.into()));
     let context = Context {
         file: "",
+        directory: Path::new(""),
         document: None,
         source: Source { environment: &environment, inputs: &Value::Null, folder: None },
         problems: &RefCell::new(Problems::default()),

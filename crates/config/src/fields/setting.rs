@@ -122,7 +122,7 @@ impl Setting for Vec<String> {
 impl<V: Setting> Setting for BTreeMap<String, V> {
     fn read(item: &Item<'_>) -> Option<Self> {
         item.object()?;
-        Some(item.members().filter_map(|(name, item)| Some((name.clone(), item.read()?))).collect())
+        Some(item.present_members().filter_map(|(name, item)| Some((name.clone(), item.read()?))).collect())
     }
 
     fn schema() -> Value {

@@ -115,45 +115,37 @@ const TRANSPORTS: [(&str, Transport); 11] = [
     ("remote", Transport::Http(HttpMode::Auto)),
 ];
 
+/// Fields for the address of a server; the first that is present counts.
+const URLS: [(&str, &str); 3] = [
+    ("url", "The address of a server over HTTP."),
+    ("serverUrl", "The same as `url`."),
+    ("httpUrl", "The same as `url`, for Streamable HTTP only."),
+];
+
 fn endpoint(name: &str, at: &mut Fields<'_>) -> Option<Endpoint> {
     let owner = format!("Server \"{name}\"");
     let words = || json!({"enum": TRANSPORTS.map(|(word, _)| word)});
     let about = "How to speak to the server; follows from `command` or `url`.";
-    let transport = [
+    let named = [
         at.item("transport", "The same as `type`.", words),
         at.item("type", about, words),
         at.item("transportType", "The same as `type`.", words),
     ];
-    let program = Program::read(at, "The program to start. No shell is involved.");
-    let container = Container::read(at);
-    let url = [
-        ("url", at.item("url", "The address of a server over HTTP.", String::schema)),
-        ("serverUrl", at.item("serverUrl", "The same as `url`.", String::schema)),
-        ("httpUrl", at.item("httpUrl", "The same as `url`, for Streamable HTTP only.", String::schema)),
-    ]
-    .into_iter()
-    .find_map(|(field, item)| Some((field, item?)));
-    let mut headers = BTreeMap::new();
-    at.text_map("headers", "Headers of every request to the server.", &mut headers);
-    let workspace = workspace::read(at);
-
-    let transport = match transport.into_iter().flatten().next() {
-        Some(item) => transport_named(&owner, &item)?,
-        None => match &url {
-            Some(("httpUrl", _)) => Transport::Http(HttpMode::Streamable),
-            Some(_) => Transport::Http(HttpMode::Auto),
-            None => Transport::Stdio,
-        },
-    };
-    let command = ["command", "image", "docker"].into_iter().find(|name| at.has(name));
-    if let (Some(command), Some((url, item))) = (command, &url) {
-        item.error(&format!(
-            "{owner}: has both \"{command}\" and \"{url}\". Keep \"{command}\" if the gateway shall start the server, \
-             or \"{url}\" if it is running already"
-        ));
-        return None;
+    let url = URLS.into_iter().find_map(|(field, _)| Some((field, at.get(field)?)));
+    let transport = transport(&owner, at, named.into_iter().flatten().next(), url.as_ref());
+    let (program, container) = at.read_if(matches!(transport, Some(Transport::Stdio)), |at| {
+        let program = Program::read(at, "The program to start. No shell is involved.");
+        (program, at.read_if(!at.has("command"), Container::read))
+    });
+    for (field, about) in URLS {
+        at.item(field, about, String::schema);
     }
-    match transport {
+    let mut headers = BTreeMap::new();
+    at.read_if(matches!(transport, Some(Transport::Http(_))), |at| {
+        at.text_map("headers", "Headers of every request to the server.", &mut headers);
+    });
+    let workspace = at.read_if(matches!(transport, Some(Transport::Workspace)), workspace::read);
+    match transport? {
         Transport::Stdio => stdio(&owner, at, program, container),
         Transport::Http(mode) => {
             let filled = |item: &Item<'_>| item.read::<Option<String>>().flatten();
@@ -174,6 +166,30 @@ fn endpoint(name: &str, at: &mut Fields<'_>) -> Option<Endpoint> {
         Transport::Demo => Some(Endpoint::Demo),
         Transport::Workspace => workspace::check(workspace, &owner, at).map(Endpoint::Workspace),
     }
+}
+
+/// How to speak to the server. `None` if that is not clear, after reporting why.
+fn transport(
+    owner: &str,
+    at: &Fields<'_>,
+    named: Option<Item<'_>>,
+    url: Option<&(&str, Item<'_>)>,
+) -> Option<Transport> {
+    let transport = match (named, url) {
+        (Some(item), _) => transport_named(owner, &item)?,
+        (None, Some(("httpUrl", _))) => Transport::Http(HttpMode::Streamable),
+        (None, Some(_)) => Transport::Http(HttpMode::Auto),
+        (None, None) => Transport::Stdio,
+    };
+    let command = ["command", "image", "docker"].into_iter().find(|name| at.has(name));
+    if let (Some(command), Some((url, item))) = (command, url) {
+        item.error(&format!(
+            "{owner}: has both \"{command}\" and \"{url}\". Keep \"{command}\" if the gateway shall start the server, \
+             or \"{url}\" if it is running already"
+        ));
+        return None;
+    }
+    Some(transport)
 }
 
 fn transport_named(owner: &str, item: &Item<'_>) -> Option<Transport> {
@@ -309,7 +325,7 @@ fn fallback(name: &str, at: &mut Fields<'_>) -> (Option<Fallback>, FallbackOn) {
         let mut server: Option<String> = None;
         at.set("server", "The other server.", &mut server);
         let about = "Instead of `server`: a program that speaks MCP on its standard streams and is started when it is needed.";
-        let program = Program::read(at, about);
+        let program = at.read_if(server.is_none(), |at| Program::read(at, about));
         on = fallback_on(at);
         match (server, at.has("command")) {
             (Some(_), true) => at.error("command", "has \"server\" beside it; keep one of them"),

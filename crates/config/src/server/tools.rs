@@ -65,7 +65,7 @@ fn own_rules(rules: &mut ToolRules, at: &mut Fields<'_>) {
     at.set("tags", "By tool pattern: tags.", &mut rules.tags);
     let about = "By tool name: title, description or annotations instead of the server's.";
     if let Some(item) = at.item("overrides", about, BTreeMap::<String, Map<String, Value>>::schema) {
-        for (tool, item) in item.members() {
+        for (tool, item) in item.present_members() {
             for (member, inner) in item.members() {
                 if !matches!(member.as_str(), "title" | "description" | "annotations") {
                     inner.error(

@@ -1,7 +1,7 @@
 //! An entry of the built-in server `workspace`.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::is_disabled;
 use crate::fields::{ANY_SIZE, Fields};
@@ -32,7 +32,7 @@ pub(super) fn check(mut spec: WorkspaceSpec, owner: &str, at: &Fields<'_>) -> Op
         refuse("", "workspace requires \"root\" field, the directory whose files may be touched");
         return None;
     }
-    spec.root = Path::new(at.context.file).parent().unwrap_or(Path::new("")).join(spec.root);
+    spec.root = at.context.directory.join(spec.root);
     // What is not used need not be there.
     if is_disabled(at.members()) {
         return Some(spec);

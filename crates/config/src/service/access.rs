@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde_json::{Value, json};
 
 use super::ServiceConfig;
+use super::read::{read_texts, texts, texts_schema};
+use crate::expand::Source;
 use crate::fields::{Fields, Item, Setting as _, Unit, any_of};
 use crate::key::{Secret, is_broken_hash, name_of_key, name_problem};
 use crate::problem::Problem;
@@ -120,7 +122,9 @@ fn key(
     taken_from: &mut BTreeSet<String>,
 ) -> Option<(String, Secret)> {
     let text: String = item.read()?;
-    let expanded = item.context.expand(&text).map_err(|message| item.error(&message)).ok()?;
+    // A key is a secret: neither the default of an input, which is in the file for all to read, nor a path makes one.
+    let source = Source { inputs: &Value::Null, folder: None, ..item.context.source };
+    let expanded = item.context.expand(source, &text).map_err(|message| item.error(&message)).ok()?;
     taken_from.extend(expanded.variables);
     let key = expanded.text;
     let problem = match owner.and_then(|owner| name_problem(owner)) {
@@ -141,14 +145,14 @@ fn key(
 /// `allowedOrigins`, or `cors` as a list or as `{origins}`.
 pub(super) fn origins(at: &mut Fields<'_>) -> Vec<String> {
     let mut origins = Vec::new();
-    at.set("allowedOrigins", "Pages of browsers that may call.", &mut origins);
-    let other = any_of(&[Vec::<String>::schema(), json!({"const": false})]);
-    let fields = |at: &mut Fields<'_>| at.set("origins", "The same as `allowedOrigins`.", &mut origins);
+    texts(at, "allowedOrigins", "Pages of browsers that may call.", &mut origins);
+    let other = any_of(&[texts_schema(), json!({"const": false})]);
+    let fields = |at: &mut Fields<'_>| texts(at, "origins", "The same as `allowedOrigins`.", &mut origins);
     if let Some(item) = at.object_or("cors", "The same as `allowedOrigins`.", Some(other), fields) {
         match item.value {
             Value::Bool(false) => {}
             Value::Bool(true) => item.error("must list the origins; `[\"*\"]` allows every page to read"),
-            _ => origins.extend(item.read::<Vec<String>>().unwrap_or_default()),
+            _ => origins.extend(read_texts(&item)),
         }
     }
     for origin in &origins {

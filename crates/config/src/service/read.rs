@@ -28,7 +28,7 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     let about = "Keys of those who may also register tools and approve calls.";
     config.admin_keys = keys(at, "adminKeys", about, "MCP_GATEWAY_ADMIN_KEY", key_variables);
     let about = "Names that requests may use for the gateway, beside loopback ones.";
-    at.set("allowedHosts", about, &mut config.allowed_hosts);
+    texts(at, "allowedHosts", about, &mut config.allowed_hosts);
     config.allowed_origins = origins(at);
     at.object("limits", "Bounds of the service.", |at| limits(&mut config, at));
     at.object("timeouts", "How long callers and servers are waited for.", |at| timeouts(&mut config, at));
@@ -38,11 +38,11 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     let about = "How long calls in flight may finish at the end.";
     at.time("drain", about, Duration::ZERO..=DAY, &mut config.drain);
     let about = "The server that is meant if a request names none.";
-    at.set("defaultServer", about, &mut config.default_server);
+    config.default_server = text(at, "defaultServer", about).map(str::to_owned);
     let about = "Whether arguments are checked against the tool's schema before they are sent.";
     at.set("validate", about, &mut config.validate);
     let mut dialects = Vec::new();
-    at.set("dialects", "Dialect files to add to the built-in ones.", &mut dialects);
+    texts(at, "dialects", "Dialect files to add to the built-in ones.", &mut dialects);
     config.dialect_files = dialects.iter().map(|path| resolve(at, path)).collect();
     let about = "Where the call log and what is remembered of servers is kept.";
     let data = path(at, "dataDirectory", about);
@@ -59,9 +59,11 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
             at.warn("approver", "nobody can approve a call: no admin key is configured");
         }
     });
-    at.object("mcp", "The MCP endpoint; in a file of VS Code's also its servers.", |at| {
-        mcp(&mut config.mcp, at);
-    });
+    let about = "The MCP endpoint; in a file of VS Code's also its servers.";
+    if let Some(item) = at.object_or("mcp", about, None, |at| mcp(&mut config.mcp, at)) {
+        // Another program's, as we have only an object there.
+        item.warn("is no object, so it is not used");
+    }
     log(&mut config, at);
     config.log_level = log_level(at);
     config
@@ -134,7 +136,8 @@ fn by_pattern<V>(
     let mut found = Vec::new();
     for (pattern, item) in item.into_iter().flat_map(Item::members) {
         if pattern.contains('/') || pattern == "*" {
-            found.extend(read(&item).map(|value| (pattern.clone(), value)));
+            let value = (!item.value.is_null()).then(|| read(&item)).flatten();
+            found.extend(value.map(|value| (pattern.clone(), value)));
         } else {
             item.error(&format!("must name a server and a tool, such as {examples}"));
         }
@@ -194,14 +197,14 @@ fn log_fields(log: &mut LogConfig, at: &mut Fields<'_>) {
     let directory = path(at, "directory", "The directory of the database; `dataDirectory` if absent.");
     log.directory = directory.or(other).or(log.directory.take());
     let about = "Owners in `apiKeys` who see the calls of all callers, as admins do.";
-    at.set("readers", about, &mut log.readers);
+    texts(at, "readers", about, &mut log.readers);
     let about = "Further keys whose values are not written, and paths as `server/tool:/pointer`.";
     let apart = |at: &mut Fields<'_>| {
-        at.set("keys", "Further keys whose values are not written.", &mut log.redact_keys);
-        at.set("paths", "Paths as `server/tool:/pointer`.", &mut log.redact_paths);
+        texts(at, "keys", "Further keys whose values are not written.", &mut log.redact_keys);
+        texts(at, "paths", "Paths as `server/tool:/pointer`.", &mut log.redact_paths);
     };
-    if let Some(item) = at.object_or("redact", about, Some(Vec::<String>::schema()), apart) {
-        let rules: Vec<String> = item.read().unwrap_or_default();
+    if let Some(item) = at.object_or("redact", about, Some(texts_schema()), apart) {
+        let rules = read_texts(&item);
         (log.redact_paths, log.redact_keys) = rules.into_iter().partition(|rule| rule.contains(":/"));
     }
     at.bytes("maxValueBytes", "Bytes of one input or result.", 64..=1 << 30, &mut log.value_bytes);
@@ -227,15 +230,38 @@ fn log_level(at: &mut Fields<'_>) -> Option<LogLevel> {
 
 /// A path of the file, which must not be empty.
 fn path(at: &mut Fields<'_>, name: &'static str, about: &str) -> Option<PathBuf> {
+    text(at, name, about).map(|text| resolve(at, text))
+}
+
+/// A text that must not be empty.
+fn text<'a>(at: &mut Fields<'a>, name: &'static str, about: &str) -> Option<&'a str> {
     let item = at.item(name, about, String::schema)?;
     let text = item.value.as_str().filter(|text| !text.is_empty());
-    text.or_else(|| item.expected("a text that is not empty")).map(|text| resolve(at, text))
+    text.or_else(|| item.expected("a text that is not empty"))
+}
+
+/// Texts, or one text alone. A number is a mistake here, other than in the servers of other clients.
+pub(super) fn texts(at: &mut Fields<'_>, name: &'static str, about: &str, setting: &mut Vec<String>) {
+    if let Some(item) = at.item(name, about, texts_schema) {
+        setting.extend(read_texts(&item));
+    }
+}
+
+pub(super) fn read_texts(item: &Item<'_>) -> Vec<String> {
+    let texts = match item.value {
+        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        single => single.as_str().map(|text| vec![text.to_owned()]),
+    };
+    texts.or_else(|| item.expected("a text or a list of texts")).unwrap_or_default()
+}
+
+pub(super) fn texts_schema() -> Value {
+    json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]})
 }
 
 /// `~` is the home directory; other relative paths start at the file's folder.
 fn resolve(at: &Fields<'_>, path: &str) -> PathBuf {
-    let folder = Path::new(at.context.file).parent().unwrap_or(Path::new(""));
-    folder.join(at.context.source.environment.path(path))
+    at.context.directory.join(at.context.source.environment.path(path))
 }
 
 /// Where programs keep what they must remember.

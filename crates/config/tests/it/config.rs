@@ -99,6 +99,10 @@ fn endpoints_of_every_client_are_understood() {
             r#"{"command": "x", "envFile": "/srv/.env", "env": {"B": "3"}}"#,
             stdio("x", &[], &[("A", "1"), ("B", "3")]),
         ),
+        (
+            r#"{"command": {"path": "x", "env": {"A": "z", "C": "z"}}, "envFile": "/srv/.env"}"#,
+            stdio("x", &[], &[("A", "1"), ("B", "2"), ("C", "z")]),
+        ),
         (r#"{"image": "mcp/fetch"}"#, stdio("docker", &["run", "--rm", "-i", "mcp/fetch"], &[])),
         (
             r#"{"image": "mcp/fetch", "args": ["--flag"], "env": {"K": "v"}}"#,
@@ -108,6 +112,9 @@ fn endpoints_of_every_client_are_understood() {
             r#"{"docker": {"image": "i", "options": ["--network=none"], "args": ["a"], "command": "podman"}}"#,
             stdio("podman", &["run", "--rm", "-i", "--network=none", "i", "a"], &[]),
         ),
+        (r#"{"docker": {"image": "a"}, "image": "b"}"#, stdio("docker", &["run", "--rm", "-i", "a"], &[])),
+        (r#"{"docker": "a", "image": "b"}"#, stdio("docker", &["run", "--rm", "-i", "b"], &[])),
+        (r#"{"docker": "a"}"#, stdio("docker", &["run", "--rm", "-i", "a"], &[])),
         (r#"{"url": "http://h/mcp"}"#, http("http://h/mcp", HttpMode::Auto)),
         (
             r#"{"transport": "http", "url": "http://localhost:3001/sse"}"#,
@@ -125,6 +132,31 @@ fn endpoints_of_every_client_are_understood() {
     for (entry, endpoint) in cases {
         assert_eq!(spec(entry).endpoint, endpoint, "{entry}");
     }
+}
+
+/// Files of other clients have all kinds of values in fields that do not count.
+#[test]
+fn fields_that_the_transport_does_not_use_need_not_be_right() {
+    let program = r#""args": 1, "env": [], "environment": "x", "envFile": 1, "allowUnsafeEnv": 1, "cwd": []"#;
+    let workspace = r#""root": 1, "readOnly": 1, "maxFileBytes": "x", "maxResults": 0"#;
+    let cases = [
+        (format!(r#"{{"type": "demo", "headers": 1, {program}, {workspace}}}"#), Endpoint::Demo),
+        (r#"{"type": "demo", "command": {"env": 1}, "docker": {"x": 1}}"#.to_owned(), Endpoint::Demo),
+        (
+            format!(r#"{{"url": "http://h", "serverUrl": 1, {program}, {workspace}}}"#),
+            http("http://h", HttpMode::Auto),
+        ),
+        (
+            format!(r#"{{"command": "x", "image": 1, "docker": [], "headers": 1, {workspace}}}"#),
+            stdio("x", &[], &[]),
+        ),
+    ];
+    for (entry, endpoint) in cases {
+        let config = server(&entry).unwrap_or_else(|errors| panic!("{entry}: {errors}"));
+        assert_eq!((&config.servers[0].endpoint, config.warnings), (&endpoint, Vec::new()), "{entry}");
+    }
+    let fallback = r#"{"servers": {"x": {"command": "x", "fallback": {"server": "y", "env": []}}, "y": {"command": "y"}}}"#;
+    assert_eq!(errors(fallback), [""; 0]);
 }
 
 #[test]
@@ -430,6 +462,10 @@ fn wrong_fields_are_refused() {
             r#""tools": {"overrides": {"t": {"name": "n"}}}"#,
             r#"cannot be overridden; only "title", "description" and "annotations" can"#,
         ),
+        (
+            r#""tools": {"overrides": {"s": null, "t": {"inputSchema": null}}}"#,
+            r#"cannot be overridden; only "title", "description" and "annotations" can"#,
+        ),
         (r#""fallback": "x""#, "must be another server"),
         (r#""fallback": "gone""#, r#"no server is called "gone""#),
         (
@@ -506,6 +542,7 @@ fn other_things_worth_a_look_are_warnings() {
             r#"{"servers": {"x": {"command": "a", "callTimeout": 60, "maxCallTimeout": 5}}}"#,
             "is shorter than",
         ),
+        (r#"{"servers": {"x": {"command": "a"}}, "mcp": true}"#, "mcp: is no object, so it is not used"),
         (
             r#"{"servers": {"y": {"disabled": true, "command": "y"}, "x": {"command": "a", "fallback": "y"}}}"#,
             r#"server "y" is disabled"#,

@@ -267,6 +267,28 @@ fn variables_that_keys_are_taken_from_are_hidden_from_servers() {
 }
 
 #[test]
+fn paths_start_at_the_directory_of_the_file() {
+    let text = r#"{"servers": {}, "dataDirectory": "data", "dialects": ["d.toml"]}"#;
+    let service = find(&[], &[(DEFAULT, text)], Lookup::default()).unwrap().service;
+    assert_eq!(service.data, Some(PathBuf::from("/project/a/b/data")));
+    assert_eq!(service.dialect_files, [Path::new("/project/a/b/d.toml")]);
+    let named = Lookup { config: Some("../c/named.json".into()), ..Lookup::default() };
+    let service = find(&[], &[("/project/a/b/../c/named.json", text)], named).unwrap().service;
+    assert_eq!(service.data, Some(PathBuf::from("/project/a/b/../c/data")));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_need_not_be_unicode() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let directory = Path::new(std::ffi::OsStr::from_bytes(b"/etc/g\xff"));
+    let text = r#"{"servers": {}, "dataDirectory": "data"}"#;
+    let config = parse(&directory.join("gateway.json"), text, &environment(&[], &[])).unwrap();
+    assert_eq!(config.service.data, Some(directory.join("data")));
+}
+
+#[test]
 fn settings_are_read_as_far_as_they_are_valid() {
     let settings = |text: &str| {
         let lookup = Lookup { directory: PathBuf::from("/project/a/b"), ..Lookup::default() };

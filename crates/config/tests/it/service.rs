@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gateway_config::{
     Approval, ApprovalConfig, Approver, CacheConfig, GatewayConfig, LogLevel, McpConfig, RateLimit,
-    SearchMode, Secret, parse,
+    SearchMode, Secret, json_schema, parse,
 };
 
 use crate::config::environment;
@@ -162,6 +162,40 @@ fn errors_name_file_line_and_field() {
     check_error("{\"validate\": \"yes\"}", "gateway.json:1: validate: must be true or false");
 }
 
+/// A key that somebody forgot to fill in must not leave the gateway open to all.
+#[test]
+fn a_key_without_a_value_is_an_error() {
+    check_error(r#"{"apiKeys": {"ann": null}}"#, "gateway.json:1: apiKeys.ann: must be a text");
+    check_error(r#"{"adminKeys": {"ann": null}}"#, "gateway.json:1: adminKeys.ann: must be a text");
+    check_error(r#"{"apiKeys": [null]}"#, "gateway.json:1: apiKeys.0: must be a text");
+    check_error(
+        r#"{"cache": {"tools": {"search": null}}}"#,
+        "gateway.json:1: cache.tools.search: must name a server and a tool, such as `docs/search` or `docs/*`",
+    );
+}
+
+#[test]
+fn texts_are_nothing_but_texts() {
+    let empty = "must be a text that is not empty";
+    check_error(r#"{"defaultServer": ""}"#, &format!("gateway.json:1: defaultServer: {empty}"));
+    for (text, field) in [
+        (r#"{"allowedHosts": [1]}"#, "allowedHosts"),
+        (r#"{"allowedOrigins": [true]}"#, "allowedOrigins"),
+        (r#"{"cors": [1]}"#, "cors"),
+        (r#"{"cors": {"origins": [1]}}"#, "cors.origins"),
+        (r#"{"dialects": ["a.toml", 1]}"#, "dialects"),
+        (r#"{"log": {"readers": [1]}}"#, "log.readers"),
+        (r#"{"log": {"redact": [1]}}"#, "log.redact"),
+        (r#"{"log": {"redact": {"keys": [1]}}}"#, "log.redact.keys"),
+    ] {
+        check_error(text, &format!("gateway.json:1: {field}: must be a text or a list of texts"));
+        let whole = serde_json::from_str(text).unwrap();
+        assert!(!jsonschema::is_valid(&json_schema(), &whole), "{text}");
+    }
+    let hosts = settings(r#"{"allowedHosts": "one.example"}"#, &[]).unwrap().service.allowed_hosts;
+    assert_eq!(hosts, ["one.example"]);
+}
+
 #[test]
 fn keys_without_a_name_are_named_by_their_hash() {
     let names = |text: &str, variables: &[(&str, &str)]| {
@@ -188,6 +222,19 @@ fn a_missing_variable_of_a_key_is_an_error_without_its_value() {
         errors[0].starts_with("gateway.json:1: apiKeys.a: ") && errors[0].contains("NOT_THERE"),
         "{errors:?}"
     );
+}
+
+#[test]
+fn a_key_is_not_made_of_what_the_file_itself_says() {
+    let text = r#"{"inputs": [{"id": "key", "default": "a-long-enough-key"}], "apiKeys": {"a": "${input:key}", "b": "${workspaceFolder}"}}"#;
+    let errors = settings(text, &[]).map(drop).unwrap_err();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[0].contains("apiKeys.a: `${input:key}` is asked for by an editor"), "{errors:?}");
+    assert!(errors[1].contains("apiKeys.b: variable `workspaceFolder` is not set"), "{errors:?}");
+    let variables = [("KEY", "another-long-key"), ("workspaceFolder", "a-third-long-key")];
+    let keys = settings(text, &variables).unwrap().service.keys;
+    assert_eq!(keys["a"], Secret::new("another-long-key"));
+    assert_eq!(keys["b"], Secret::new("a-third-long-key"));
 }
 
 #[test]

@@ -138,9 +138,27 @@ fn problems_have_their_location() {
         r#"{"handler": {"command": "c"}, "timeout": "2h"}"#,
         &at(".timeout", "must be an hour at most"),
     );
+    check_error("null", &at("", "must be an object"));
     check_error(r#"{"handler": {"command": " "}}"#, &at("", "Tool \"x\": the handler is empty"));
     let errors = refused("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}");
     assert!(errors.contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
+}
+
+#[test]
+fn fields_of_the_other_kind_of_handler_are_unknown() {
+    for (handler, fields) in [
+        (
+            r#"{"url": "http://a", "env": [], "stdin": 1}"#,
+            ["tools.x.handler.env", "tools.x.handler.stdin"].as_slice(),
+        ),
+        (r#"{"command": "c", "headers": 1}"#, &["tools.x.handler.headers"]),
+    ] {
+        let text = format!(r#"{{"tools": {{"x": {{"handler": {handler}}}}}}}"#);
+        assert_eq!(refused(&text), "", "{handler}");
+        let warnings = read(&text).unwrap().warnings;
+        let found: Vec<&str> = warnings.iter().map(|warning| warning.field.as_str()).collect();
+        assert_eq!(found, fields, "{handler}");
+    }
 }
 
 #[test]
