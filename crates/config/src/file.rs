@@ -140,9 +140,11 @@ impl Parts {
         let blocks = server_blocks(&top);
         self.read_servers(&top, &blocks);
         if role == Role::Whole {
-            // Who has tools needs no servers.
-            self.has_servers |= ["tools", "resources"].iter().any(|name| members.contains_key(*name));
-            Fields::read(&context, "", members, |at| self.read_fields(at));
+            Fields::read(&context, "", members, |at| {
+                // Who has tools needs no servers.
+                self.has_servers |= at.has("tools") || at.has("resources");
+                self.read_fields(at);
+            });
         }
         self.check_references(&top, &blocks);
         problems.borrow_mut().sort_by_line(before);

@@ -260,6 +260,10 @@ fn broken_json_names_file_and_line() {
             r#"{"notServers": {}}"#,
             r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers")"#,
         ),
+        (
+            r#"{"tools": null, "resources": null}"#,
+            r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers")"#,
+        ),
         (r#"{"servers": []}"#, "mcp-gateway-config.json:1: servers: must be an object"),
     ];
     for (text, expected) in cases {
