@@ -1,8 +1,8 @@
 //! The gateway without a face: lists and calls.
 //!
 //! What it is: everything between a request that was read and a server that answers. Lists are rendered once and kept with
-//! their plans and reports; every call goes one way, whatever face it came by: find, decode, check, approve, look into the
-//! cache, send, record. What it is not: it knows no HTTP, no status codes and no sessions; it opens no connections and calls
+//! their plans and reports; every call goes one way: find, decode, check, approve, look into the cache, send, record. Calls
+//! over MCP join at approve: their arguments are the server's to check. What it is not: it knows no HTTP, no status codes and no sessions; it opens no connections and calls
 //! no model. Faces hand requests over and write what comes back.
 //!
 //! ```

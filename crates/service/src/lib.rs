@@ -1,8 +1,8 @@
 //! The HTTP face of the gateway.
 //!
-//! What it is: routes, the rendering of tool lists, the execution of provider-shaped calls, the guard in front of them,
-//! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
-//! opens no connection to a server; it calls no model.
+//! What it is: the listener, the guard in front of every route, the routes, the status of each failure, figures, and the log
+//! lines of the process. Lists and calls are the runtime's. Only this crate chooses the HTTP status codes that we send. What
+//! it is not: it spawns no process and opens no connection to a server; it calls no model.
 
 mod connections;
 mod counted;

@@ -5,8 +5,8 @@
 //! A [`Permit`] taken before a call guarantees room for its record, so a full queue is noticed before the
 //! call runs and no entry is lost silently. [`jsonl`] reads the logs that MCP servers write themselves.
 //!
-//! **What it is not.** It knows neither HTTP nor MCP nor async: the service turns a missing permit into a status code
-//! and a notification of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
+//! **What it is not.** It knows neither HTTP nor MCP nor async: the runtime turns a missing permit into a
+//! failure, and the service a notification of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
 //!
 //! ```
 //! use std::time::Duration;

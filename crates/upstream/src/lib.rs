@@ -1,4 +1,4 @@
-//! Connects to MCP servers, keeps them alive and lists their tools.
+//! Connects to MCP servers, keeps them alive, lists their tools and sends calls to them.
 //!
 //! What it is: transports (stdio, Streamable HTTP, legacy SSE, in process), one owner task per connection, a supervisor
 //! for each upstream, and the catalogue of all their tools. What it is not: it knows no provider, no HTTP status that we
