@@ -121,7 +121,7 @@ pub enum Placement {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MediaVariant {
-    /// Model ids, lower case, without a vendor's prefix; `*` at the end stands for any rest.
+    /// Model ids, lower case, without a vendor's prefix; with the wildcards `*` and `?`.
     pub models: Vec<String>,
     /// Where images go.
     pub images: Option<Placement>,
