@@ -44,6 +44,18 @@ pub struct RouteOptions {
     pub cancel: Option<CancellationToken>,
 }
 
+impl RouteOptions {
+    /// An empty name means nothing, and must not be taken for an absent one.
+    fn check(&self) -> Result<(), String> {
+        for (name, text) in [("server", &self.server), ("provider", &self.format)] {
+            if text.as_deref() == Some("") {
+                return Err(format!("Missing or invalid \"{name}\" field"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The format of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -119,12 +131,7 @@ impl Runtime {
         let mut turn = TurnRequest { call: ModelOutput::Json(request.clone()), ..TurnRequest::default() };
         // Whoever routes a text asks for the calls in it.
         turn.options.add("text".to_owned(), "auto".into());
-        let is_empty = |text: &Option<String>| text.as_deref() == Some("");
-        for (name, text) in [("server", &options.server), ("provider", &options.format)] {
-            if is_empty(text) {
-                return Err(format!("Missing or invalid \"{name}\" field").into());
-            }
-        }
+        options.check()?;
         if let Some(server) = &options.server {
             turn.options.add("server".to_owned(), server.as_str().into());
         }
@@ -287,4 +294,19 @@ fn messages(body: &[u8]) -> Result<Value, Fault> {
     let fault = |error: serde_json::Error| Fault { message: error.to_string(), not_run: false };
     let answer: Value = serde_json::from_slice(body).map_err(fault)?;
     Ok(answer.get("messages").cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_name_is_not_an_absent_one() {
+        let named = |text: &str| RouteOptions { server: Some(text.to_owned()), ..RouteOptions::default() };
+        assert_eq!(RouteOptions::default().check(), Ok(()));
+        assert_eq!(named("demo").check(), Ok(()));
+        assert_eq!(named("").check(), Err("Missing or invalid \"server\" field".to_owned()));
+        let unnamed = RouteOptions { format: Some(String::new()), ..RouteOptions::default() };
+        assert_eq!(unnamed.check(), Err("Missing or invalid \"provider\" field".to_owned()));
+    }
 }
