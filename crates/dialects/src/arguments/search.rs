@@ -2,6 +2,7 @@
 //!
 //! The library bounds how often it goes back, not what it does in between, which can be the whole text each time.
 
+use jsonschema::json::SerdeJson;
 use serde_json::{Value, json};
 
 use super::{
@@ -89,8 +90,9 @@ impl OneOf {
         // As the library reads it in expressions that do not go back, which is as ECMA 262 has it.
         let source = &one.source;
         let forms = [format!("^(?:{source})$"), format!("(?=^(?:{source})$)")];
-        let others =
-            forms.iter().find_map(|form| library_options().build(&json!({ "pattern": form })).ok())?;
+        let others = forms
+            .iter()
+            .find_map(|form| library_options::<SerdeJson>(None).build(&json!({ "pattern": form })).ok())?;
         let takes = |byte: usize| {
             let char = u8::try_from(byte).map(char::from).unwrap_or_default();
             others.is_valid(&Value::String(char.to_string()))
