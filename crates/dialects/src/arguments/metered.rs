@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 
 use gateway_notation::pointer;
+use gateway_regex::OutOfSteps;
 use jsonschema::{
     Draft, JsonType, Keyword, ValidationError,
     json::{Array, Json, Node, NodeIdentity, Object, SerdeJson},
@@ -21,7 +22,6 @@ use super::{
     compile::{library_options, omission},
     issues::wanted_pattern,
     patterns::{Pattern, Survey, price_of},
-    search::OutOfSteps,
     validate::{Omission, parts},
     walk::each_schema_mut,
 };

@@ -7,8 +7,6 @@
 mod coerce;
 mod compile;
 mod estimate;
-mod expression;
-mod expression_reader;
 mod issues;
 mod kinds;
 mod lenient;
@@ -17,7 +15,6 @@ mod omit;
 mod parse;
 mod patterns;
 mod rewrite;
-mod search;
 mod validate;
 mod walk;
 

@@ -3,14 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use gateway_regex::{Expression, MAX_INSTRUCTIONS, OutOfSteps, Program};
 use jsonschema::json::SerdeJson;
 use serde_json::{Value, json};
 
 use super::{
     compile::library_options,
-    expression::Tree,
     issues::child,
-    search::{MAX_INSTRUCTIONS, OutOfSteps, Program},
     walk::{REFERENCES, each_schema, each_schema_and_value, holds_values},
 };
 use crate::schema::refs::percent_decoded;
@@ -51,16 +50,16 @@ enum Price {
 impl Pattern {
     /// At most as many states as there is room for are worth a closer look. Besides, the states that were looked at.
     fn within(text: &str, room: u64) -> (Self, u64) {
-        let (price, program, states) = match Tree::read(text) {
+        let (price, program, states) = match Expression::read(text) {
             Some(tree) => Self::of_tree(text, &tree, room),
             None => Self::of_unread(text, room),
         };
         (Self { text: text.to_owned(), price, compiled: OnceLock::new(), program }, states)
     }
 
-    fn of_tree(text: &str, tree: &Tree, room: u64) -> (Price, Option<Program>, u64) {
+    fn of_tree(text: &str, tree: &Expression, room: u64) -> (Price, Option<Program>, u64) {
         let states = tree.states().saturating_add(states_to_translate(text));
-        if !tree.goes_back() && states <= room.min(MAX_STATES) {
+        if !tree.backtracks() && states <= room.min(MAX_STATES) {
             return (Price::Linear { active: tree.active() }, None, states);
         }
         // What repeats large classes is large only as an automaton.
