@@ -1,7 +1,5 @@
 //! Schemas that a server could publish, with arguments that the library's own engine does not decide.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use gateway_regex::{Expression, Program};
 use jsonschema::PatternOptions;
 use serde_json::{Value, json};
@@ -63,11 +61,13 @@ fn patterns_of_tools_are_decided_for_long_texts() {
 
 #[test]
 fn the_library_does_not_decide_them() {
-    let engine = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
-    for (name, schema, right, _) in tools() {
-        let library =
-            jsonschema::options().offline().with_pattern_options(engine.clone()).build(&schema).unwrap();
-        let error = library.validate(&json!(right)).map_err(|error| error.to_string()).unwrap_err();
-        assert!(error.contains("acktrack"), "{name}: {error}");
+    for (name, schema, right, wrong) in tools() {
+        let engine = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+        let library = jsonschema::options().offline().with_pattern_options(engine).build(&schema).unwrap();
+        let gives_up = |text: &String| {
+            let error = library.validate(&json!(text)).err().map(|error| error.to_string());
+            error.is_some_and(|error| error.to_lowercase().contains("backtrack"))
+        };
+        assert!(gives_up(&right) || gives_up(&wrong), "{name}");
     }
 }
