@@ -1,15 +1,17 @@
 //! Making checks of a schema, or of as much of it as can be used.
 
-use jsonschema::Draft;
-use serde_json::{Value, json};
+use std::sync::Arc;
+
+use jsonschema::{Draft, Retrieve, json::Json};
+use serde_json::Value;
 
 use super::{
-    graph::Graph,
+    estimate::{Risk, risk_of},
+    metered::MeteredValidator,
     omit::{has_keyword, relax, take_bad_reference, take_dependents, take_unevaluated},
     patterns::Survey,
-    rewrite::{escape_references, number_groups},
-    risk::{Risk, risk_of},
-    validate::{Checks, Omission, OmissionKind, Source},
+    rewrite::escape_references,
+    validate::{Checks, Omission, OmissionKind},
 };
 
 /// Keywords that draft-04 does not know, and from the fifth on draft-07 neither.
@@ -36,19 +38,22 @@ const MAX_OMISSIONS: usize = 64;
 pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
     let without;
     let patterns = Survey::of(schema);
-    let schema = if patterns.too_dear.is_empty() {
+    let schema = if patterns.too_expensive.is_empty() {
         schema
     } else {
-        without = without_patterns(schema, &patterns.too_dear, omissions);
+        without = without_patterns(schema, &patterns.too_expensive, omissions);
         &without
     };
     let first = match build(schema, None, &patterns) {
         Ok(compiled) => return Some(compiled),
+        Err(fault) if fault.kind == OmissionKind::TooLarge => {
+            return compile_without_unevaluated(schema, fault, omissions);
+        }
         Err(fault) => fault,
     };
-    // What the compiler does not read, but means something, is written in another way; places stay the same.
+    // What the compiler does not read, but means something, is written in another way; paths stay the same.
     let mut readable = schema.clone();
-    let is_changed = number_groups(&mut readable) | escape_references(&mut readable);
+    let is_changed = escape_references(&mut readable);
     if is_changed && let Ok(compiled) = build(&readable, None, &patterns) {
         return Some(compiled);
     }
@@ -76,7 +81,7 @@ pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<C
 /// Takes out patterns that would take too long to be compiled or matched.
 fn without_patterns(schema: &Value, paths: &[String], omissions: &mut Vec<Omission>) -> Value {
     let mut rest = schema.clone();
-    // What stood in a part that is gone is gone as well.
+    // What was in a part that is gone is gone as well.
     let taken: Vec<String> = paths.iter().filter_map(|path| relax(&mut rest, path)).collect();
     let reason = "a regular expression that is too large, or takes a time without bound";
     let kind = OmissionKind::TooLarge;
@@ -89,89 +94,67 @@ fn without_patterns(schema: &Value, paths: &[String], omissions: &mut Vec<Omissi
     rest
 }
 
-/// Steps that the library may go back in one text. Patterns that go back are not given to it; this is the net below.
-const MOST_STEPS_BACK: usize = 10_000;
+/// Takes out what makes reading a schema take too long. If that does not help, nothing of it is checked.
+fn compile_without_unevaluated(
+    schema: &Value,
+    fault: Omission,
+    omissions: &mut Vec<Omission>,
+) -> Option<Checks> {
+    let mut rest = schema.clone();
+    let taken = take_unevaluated(&mut rest);
+    if taken.is_empty() {
+        omissions.push(fault);
+        return None;
+    }
+    omissions.extend(taken.into_iter().map(|path| Omission { path, ..fault.clone() }));
+    compile(&rest, omissions)
+}
 
-/// Bytes of a compiled pattern, or of each part of one that goes back.
+/// How often the library may backtrack in one text. Patterns that backtrack are not given to it; this is the net below.
+const MOST_BACKTRACKS: usize = 10_000;
+
+/// Bytes of a compiled pattern, or of each part of one that backtracks.
 const MOST_PATTERN_BYTES: usize = 10 << 20;
 
-/// How schemas are read: only what stands in them, `format` without force, patterns in bounded time.
-pub(super) fn library_options<'a>() -> jsonschema::ValidationOptions<'a> {
+/// How schemas are read: only what is in them, `format` without force, patterns in bounded time.
+pub(super) fn library_options<'a, F: Json>(
+    draft: Option<Draft>,
+) -> jsonschema::ValidationOptions<'a, Arc<dyn Retrieve>, F> {
     let patterns = jsonschema::PatternOptions::fancy_regex()
-        .backtrack_limit(MOST_STEPS_BACK)
+        .backtrack_limit(MOST_BACKTRACKS)
         .size_limit(MOST_PATTERN_BYTES);
-    jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns)
+    let options =
+        jsonschema::options_for().offline().should_validate_formats(false).with_pattern_options(patterns);
+    match draft {
+        Some(draft) => options.with_draft(draft),
+        None => options,
+    }
 }
 
 fn build(schema: &Value, draft: Option<Draft>, known: &Survey) -> Result<Checks, Omission> {
     let patterns = known.again(schema);
     let (risk, states) = risk_of(schema, &patterns);
-    // Without a name, a reference to what stands there would lead nowhere.
-    let compiled = if risk == Risk::Schema || patterns.has_counted_names {
-        check_form(schema, draft)?;
-        None
-    } else {
-        Some(build_all(&patterns.without_counted(schema), draft)?)
-    };
-    let read_as = draft.unwrap_or_else(|| Draft::default().detect(schema));
-    match compiled {
-        Some(compiled) if risk == Risk::None && states == 0 => Ok(Checks::Library(compiled)),
-        Some(compiled) if risk == Risk::None => {
-            let source = Box::new(Source::new(schema.clone(), read_as, patterns));
-            Ok(Checks::Priced { compiled, states, source })
+    let library = || library_options(draft).build(schema).map_err(|error| omission(&error));
+    match risk {
+        Risk::None if states == 0 => Ok(Checks::Library(library()?)),
+        Risk::None => {
+            let metered = Box::new(MeteredValidator::new(schema.clone(), draft, patterns));
+            Ok(Checks::Priced { compiled: library()?, states, metered })
         }
-        compiled => {
-            let graph = Graph::new(schema, read_as, &patterns)
-                .map_err(|reason| Omission::unchecked(String::new(), reason))?;
-            if compiled.is_none() && !graph.is_sound() {
-                return Err(fault_in(schema, draft, &patterns));
-            }
-            Ok(Checks::Bounded(compiled, graph))
+        // Without unwinding the library could not be stopped.
+        Risk::Arguments if cfg!(panic = "unwind") => {
+            let metered = MeteredValidator::new(schema.clone(), draft, patterns).compile()?;
+            Ok(Checks::Metered(Box::new(metered)))
         }
+        Risk::Arguments | Risk::Schema => Err(Omission {
+            path: String::new(),
+            kind: OmissionKind::TooLarge,
+            reason: "parts that refer to each other in too many ways to be read".to_owned(),
+        }),
     }
 }
 
-/// What is wrong with a keyword of a schema that the library is not given as a whole.
-fn fault_in(schema: &Value, draft: Option<Draft>, known: &Survey) -> Omission {
-    let unknown = || Omission::unchecked(String::new(), "a keyword that cannot be used");
-    // This is what makes reading most of them dear. Places stay the same.
-    let mut rest = schema.clone();
-    take_unevaluated(&mut rest);
-    let patterns = known.again(&rest);
-    if risk_of(&rest, &patterns).0 == Risk::Schema {
-        return unknown();
-    }
-    // What stands beneath a name that the library is not given is found here alone.
-    let wrong = || {
-        let (place, text) = patterns.first_wrong()?;
-        Some(Omission::unchecked(place.to_owned(), format!("{} is not a \"regex\"", json!(text))))
-    };
-    build_all(&patterns.without_counted(&rest), draft).err().or_else(wrong).unwrap_or_else(unknown)
-}
-
-fn build_all(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {
-    let mut options = library_options();
-    if let Some(draft) = draft {
-        options = options.with_draft(draft);
-    }
-    options.build(schema).map_err(|error| omission(&error))
-}
-
-/// Whether a schema that is not compiled as a whole is what its draft calls a schema.
-fn check_form(schema: &Value, draft: Option<Draft>) -> Result<(), Omission> {
-    let name = match draft.unwrap_or_else(|| Draft::default().detect(schema)) {
-        Draft::Draft4 => "http://json-schema.org/draft-04/schema#",
-        Draft::Draft6 => "http://json-schema.org/draft-06/schema#",
-        Draft::Draft7 => "http://json-schema.org/draft-07/schema#",
-        Draft::Draft201909 => "https://json-schema.org/draft/2019-09/schema",
-        Draft::Draft202012 => "https://json-schema.org/draft/2020-12/schema",
-        _ => return Err(Omission::unchecked(String::new(), "an unknown draft")),
-    };
-    let form = build_all(&json!({"$schema": name, "$ref": name}), None)?;
-    form.validate(schema).map_err(|error| omission(&error))
-}
-
-fn omission(error: &jsonschema::ValidationError<'_>) -> Omission {
+pub(super) fn omission(error: &jsonschema::ValidationError<'_>) -> Omission {
     Omission::unchecked(error.instance_path().as_str().to_owned(), error.to_string())
 }
 

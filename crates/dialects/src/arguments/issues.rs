@@ -20,7 +20,7 @@ const MAX_SHOWN: usize = 80;
 const MAX_LISTED: usize = 1 << 20;
 pub(super) const MAX_EXPECTED: usize = 4 << 20;
 /// Known parameters named beside an unknown one.
-pub(super) const MAX_SIBLINGS: usize = 30;
+const MAX_SIBLINGS: usize = 30;
 /// Unions inside unions that are looked into.
 const MAX_NESTED: u32 = 8;
 
@@ -86,7 +86,7 @@ pub(super) fn collect_issues(schema: &Value, error: &ValidationError<'_>, issues
 }
 
 /// What `error` says, at most as much as is reported at once.
-pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Issue> {
+fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Issue> {
     use ValidationErrorKind as Kind;
     let path = error.instance_path().as_str();
     let got = shown(error.instance());
@@ -132,9 +132,13 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
         Kind::MinProperties { limit } => one(format!("at least {}", counted(*limit, "entry"))),
         Kind::MaxProperties { limit } => one(format!("at most {}", counted(*limit, "entry"))),
         Kind::Pattern { pattern } => one(wanted_pattern(pattern)),
+        // A pattern whose steps are counted.
+        Kind::Custom { message, .. } => one(message.clone()),
         Kind::UniqueItems => one("no item twice".to_owned()),
         Kind::Contains => one("an item of the kind that the schema asks for".to_owned()),
-        Kind::Not { schema } => one(format!("anything but {}", cut(schema))),
+        Kind::Not { schema: given } => {
+            one(format!("anything but {}", cut(as_written(schema, error).unwrap_or(given))))
+        }
         Kind::PropertyNames { error: inner } => {
             let key = shown(inner.instance());
             let wanted = issues_of(schema, inner, nested + 1);
@@ -142,21 +146,17 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
                 wanted.first().map_or_else(|| "other keys".to_owned(), |issue| issue.expected.clone());
             vec![issue(path, format!("keys to be {expected}"), format!("the key {key}"))]
         }
-        // Patterns that could come to this are not given to the library.
-        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
-            vec![Issue { path: path.to_owned(), ..unchecked(error.instance()) }]
-        }
         Kind::FalseSchema => one("nothing here".to_owned()),
         _ => one(format!("something else: {}", cut_text(&error.masked().to_string()))),
     }
 }
 
-pub(super) fn issue(path: &str, expected: String, got: String) -> Issue {
+fn issue(path: &str, expected: String, got: String) -> Issue {
     let message = format!("expected {expected}, got {got}");
     Issue { path: path.to_owned(), expected, got, message, ..Issue::default() }
 }
 
-/// What is said of a text without the pattern.
+/// What is expected of a text without the pattern.
 pub(super) fn wanted_pattern(pattern: &str) -> String {
     format!("text that matches the pattern {pattern}")
 }
@@ -208,7 +208,7 @@ fn missing(schema: &Value, error: &ValidationError<'_>, name: &str) -> Issue {
     }
 }
 
-pub(super) fn unknown_parameter(path: &str, name: &str, value: &Value, siblings: &[String]) -> Issue {
+fn unknown_parameter(path: &str, name: &str, value: &Value, siblings: &[String]) -> Issue {
     Issue {
         path: child(path, name),
         expected: "nothing here".to_owned(),
@@ -224,6 +224,11 @@ fn known_siblings(schema: &Value, error: &ValidationError<'_>) -> Vec<String> {
     let base = error.instance_path().as_str();
     properties
         .map_or_else(Vec::new, |map| map.keys().take(MAX_SIBLINGS).map(|name| child(base, name)).collect())
+}
+
+/// The keyword that failed. The library may have been given another one that means the same.
+fn as_written<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Option<&'a Value> {
+    schema.pointer(error.schema_path().as_str())
 }
 
 /// The schema object whose keyword failed.
@@ -258,7 +263,7 @@ fn nearest_branch(
 }
 
 /// One issue for a value that is of none of the kinds that several branches want.
-pub(super) fn merged_kinds(path: &str, issues: Vec<Issue>) -> Option<Issue> {
+fn merged_kinds(path: &str, issues: Vec<Issue>) -> Option<Issue> {
     let got = issues.first()?.got.clone();
     if issues.iter().all(|issue| issue.allowed.is_some()) {
         let mut known = HashSet::new();
@@ -277,7 +282,7 @@ pub(super) fn merged_kinds(path: &str, issues: Vec<Issue>) -> Option<Issue> {
 
 /// How far an issue speaks against the branch that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+enum Misfit {
     /// The value is of another kind than is wanted.
     Kind,
     /// Another constant is wanted, which is how branches are told apart.
@@ -287,10 +292,10 @@ pub(super) enum Misfit {
 
 impl Misfit {
     /// The value itself is of another kind than the branch wants.
-    pub(super) const KIND: u8 = 2;
+    const KIND: u8 = 2;
 
     /// The more, the farther; what is wrong `here`, with the value itself, is worst.
-    pub(super) fn at(self, here: bool) -> u8 {
+    fn at(self, here: bool) -> u8 {
         match self {
             Self::Kind | Self::Constant if here => Self::KIND,
             Self::Constant => 1,
@@ -299,7 +304,7 @@ impl Misfit {
     }
 }
 
-pub(super) fn misfit_of(error: &ValidationError<'_>) -> Misfit {
+fn misfit_of(error: &ValidationError<'_>) -> Misfit {
     match error.kind() {
         ValidationErrorKind::Constant { .. } => Misfit::Constant,
         ValidationErrorKind::Type { .. } | ValidationErrorKind::Enum { .. } => Misfit::Kind,
@@ -325,7 +330,7 @@ fn counted(count: u64, thing: &str) -> String {
 }
 
 /// The kind of a value and as much of it as helps.
-pub(super) fn shown(value: &Value) -> String {
+fn shown(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) => value.to_string(),
         Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
@@ -335,7 +340,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 /// The beginning of a value's JSON, which is not written any further: one large value can be in many issues.
-pub(super) fn cut(value: &Value) -> String {
+fn cut(value: &Value) -> String {
     // No character takes more than four bytes.
     let mut start = Start { bytes: Vec::new(), most: 4 * (MAX_SHOWN + 1) };
     // The only error is that of a start that is full.

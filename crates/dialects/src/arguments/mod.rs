@@ -4,25 +4,19 @@
 //! it, [`Validator::coerce`] mends types by the original schema where that was asked for, and
 //! [`Validator::validate`] lists everything that is still wrong, for [`render_issues`] to tell the model.
 
-mod apply;
-mod bounded;
 mod coerce;
 mod compile;
-mod cost;
-mod expression;
-mod expression_reader;
-mod graph;
+mod estimate;
 mod issues;
 mod kinds;
 mod lenient;
-mod listing;
+mod metered;
 mod omit;
 mod parse;
 mod patterns;
 mod rewrite;
-mod risk;
-mod search;
 mod validate;
+mod walk;
 
 pub use coerce::{Coercion, CoercionRule, coerce};
 pub use issues::{Issue, render_issues, unknown_tool_text};

@@ -6,8 +6,8 @@ use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use super::{
-    issues::child,
     validate::{Omission, OmissionKind},
+    walk::{REFERENCES, each_schema, each_schema_and_value, holds_names, holds_values},
 };
 use crate::schema::refs::percent_decoded;
 
@@ -42,21 +42,11 @@ const LOOKS: [&str; 18] = [
     "contains",
 ];
 
+/// Keywords for what no other one has looked at.
+pub(super) const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
+
 /// Keywords in which less would mean stricter.
 const STRICT: [&str; 4] = ["not", "if", "oneOf", "contains"];
-
-/// Whether the members of a keyword are values, not schemas.
-pub(super) fn holds_values(keyword: &str) -> bool {
-    matches!(keyword, "const" | "enum" | "default" | "examples")
-}
-
-/// Whether the members of a keyword have names of the author's choice, which are no keywords whatever they are.
-pub(super) fn holds_names(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs" | "definitions"
-    )
-}
 
 /// Removes what stands at `pointer`; climbs out of keywords that would be stricter then, and out of values.
 pub(super) fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
@@ -107,13 +97,17 @@ pub(super) fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
 
 /// Takes out one reference that leads out of the document or nowhere.
 pub(super) fn take_bad_reference(schema: &mut Value, root: &Value) -> Option<String> {
-    let path = find_keyword(schema, "", &|key, value| {
-        let reference = matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef");
-        let local =
-            |target: &str| target.strip_prefix('#').is_some_and(|pointer| root.pointer(pointer).is_some());
-        reference && value.as_str().is_some_and(|target| !local(target))
-    })?;
-    relax(schema, &path)
+    let is_local =
+        |target: &str| target.strip_prefix('#').is_some_and(|pointer| root.pointer(pointer).is_some());
+    let mut bad = None;
+    each_schema(schema, &mut |schema, path| {
+        let is_bad =
+            |keyword: &&str| schema.get(keyword).and_then(Value::as_str).is_some_and(|to| !is_local(to));
+        if bad.is_none() {
+            bad = REFERENCES.into_iter().find(is_bad).map(|keyword| path.child(keyword));
+        }
+    });
+    relax(schema, &bad?)
 }
 
 /// Takes out what would be stricter without the parts that stood at `gone`.
@@ -161,14 +155,14 @@ fn dependents(root: &Value, gone: &[String]) -> Vec<String> {
         }
     }
     let changed = leading_to(root, &changed);
-    each_schema(root, "", &mut |schema, at| {
-        let unevaluated = ["unevaluatedProperties", "unevaluatedItems"].into_iter().filter(|keyword| {
+    each_schema_and_value(root, &mut |schema, path| {
+        let unevaluated = UNEVALUATED.into_iter().filter(|keyword| {
             schema.get(keyword).is_some() && !owners.is_empty() && looks_at(root, schema, &owners)
         });
         let strict = STRICT
             .into_iter()
             .filter(|keyword| schema.get(keyword).is_some_and(|part| changed.contains(&address_of(part))));
-        found.extend(unevaluated.chain(strict).map(|keyword| format!("{at}/{keyword}")));
+        found.extend(unevaluated.chain(strict).map(|keyword| path.child(keyword)));
     });
     found
 }
@@ -248,68 +242,19 @@ fn looks_at(root: &Value, schema: &Value, owners: &HashSet<usize>) -> bool {
 
 /// Whether a schema in `schema` has one of the keywords.
 pub(super) fn has_keyword(schema: &Value, keywords: &[&str]) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(key, value)| match (key.as_str(), value) {
-            (key, _) if holds_values(key) => keywords.contains(&key),
-            (key, Value::Object(inner)) if holds_names(key) => {
-                keywords.contains(&key) || inner.values().any(|inner| has_keyword(inner, keywords))
-            }
-            (key, value) => keywords.contains(&key) || has_keyword(value, keywords),
-        }),
-        Value::Array(items) => items.iter().any(|item| has_keyword(item, keywords)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
+    let mut found = false;
+    each_schema(schema, &mut |schema, _| {
+        found |= keywords.iter().any(|keyword| schema.get(keyword).is_some());
+    });
+    found
 }
 
-/// Every object in `node` with its place, but for those whose members are names.
-fn each_schema(node: &Value, path: &str, found: &mut dyn FnMut(&Value, &str)) {
-    match node {
-        Value::Object(map) => {
-            found(node, path);
-            for (key, value) in map {
-                let below = child(path, key);
-                match value {
-                    Value::Object(named) if holds_names(key) => {
-                        for (name, value) in named {
-                            each_schema(value, &child(&below, name), found);
-                        }
-                    }
-                    value => each_schema(value, &below, found),
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                each_schema(item, &format!("{path}/{at}"), found);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// Takes out what looks at what all others have looked at.
-pub(super) fn take_unevaluated(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.retain(|key, _| !matches!(key.as_str(), "unevaluatedProperties" | "unevaluatedItems"));
-            map.values_mut().for_each(take_unevaluated);
-        }
-        Value::Array(items) => items.iter_mut().for_each(take_unevaluated),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// The first member that `wanted` picks.
-fn find_keyword(node: &Value, path: &str, wanted: &dyn Fn(&str, &Value) -> bool) -> Option<String> {
-    match node {
-        Value::Object(map) => map.iter().find_map(|(key, value)| {
-            let below = child(path, key);
-            if wanted(key, value) { Some(below) } else { find_keyword(value, &below, wanted) }
-        }),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(at, value)| find_keyword(value, &format!("{path}/{at}"), wanted)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-    }
+/// Takes out what looks at what all others have looked at; where it was.
+pub(super) fn take_unevaluated(schema: &mut Value) -> Vec<String> {
+    let mut paths = Vec::new();
+    each_schema(schema, &mut |schema, path| {
+        let there = UNEVALUATED.into_iter().filter(|keyword| schema.get(keyword).is_some());
+        paths.extend(there.map(|keyword| path.child(keyword)));
+    });
+    paths.iter().filter_map(|path| relax(schema, path)).collect()
 }

@@ -1,25 +1,21 @@
 //! The regular expressions of a schema, and what they cost.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use gateway_regex::{Expression, MAX_INSTRUCTIONS, OutOfSteps, Program};
+use jsonschema::json::SerdeJson;
 use serde_json::{Value, json};
 
 use super::{
-    bounded::Spent,
     compile::library_options,
-    expression::Tree,
     issues::child,
-    omit::{holds_names, holds_values},
-    search::{MAX_INSTRUCTIONS, OutOfSteps, Program},
+    walk::{REFERENCES, each_schema, each_schema_and_value, holds_values},
 };
 use crate::schema::refs::percent_decoded;
 
-/// States of an automaton that look at one byte in the time of one step.
-const STATES_PER_STEP: u64 = 128;
-/// Instructions of a search that take the time of one step.
-const INSTRUCTIONS_PER_STEP: u64 = 64;
+/// States of an automaton that look at one byte in the time of one instruction of a search.
+const STATES_PER_INSTRUCTION: u64 = 2;
 /// States of one expression that the library compiles, and of all that a schema has.
 const MAX_STATES: u64 = 50_000;
 const MAX_ALL_STATES: u64 = 300_000;
@@ -32,7 +28,7 @@ const UNREAD_STATES: u64 = 10_000;
 /// A regular expression.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    pub(super) text: String,
+    text: String,
     price: Price,
     /// Compiled when it is first needed; nothing when the library does not take it.
     compiled: OnceLock<Option<jsonschema::Validator>>,
@@ -48,33 +44,29 @@ enum Price {
     /// Time can grow with any power of the text, so that steps are counted. The library never sees it.
     Counted,
     /// Not to be used.
-    TooDear,
+    TooExpensive,
 }
 
 impl Pattern {
-    pub(super) fn new(text: &str) -> Self {
-        Self::within(text, u64::MAX).0
-    }
-
     /// At most as many states as there is room for are worth a closer look. Besides, the states that were looked at.
     fn within(text: &str, room: u64) -> (Self, u64) {
-        let (price, program, states) = match Tree::read(text) {
+        let (price, program, states) = match Expression::read(text) {
             Some(tree) => Self::of_tree(text, &tree, room),
             None => Self::of_unread(text, room),
         };
         (Self { text: text.to_owned(), price, compiled: OnceLock::new(), program }, states)
     }
 
-    fn of_tree(text: &str, tree: &Tree, room: u64) -> (Price, Option<Program>, u64) {
-        let states = tree.states();
-        if !tree.goes_back() && states <= room.min(MAX_STATES) {
+    fn of_tree(text: &str, tree: &Expression, room: u64) -> (Price, Option<Program>, u64) {
+        let states = tree.states().saturating_add(states_to_translate(text));
+        if !tree.backtracks() && states <= room.min(MAX_STATES) {
             return (Price::Linear { active: tree.active() }, None, states);
         }
         // What repeats large classes is large only as an automaton.
         let instructions = tree.instructions();
         let states = instructions.saturating_add(tree.class_states());
         if instructions > u64::try_from(MAX_INSTRUCTIONS).unwrap_or(u64::MAX) || states > room {
-            return (Price::TooDear, None, 0);
+            return (Price::TooExpensive, None, 0);
         }
         match Program::new(tree) {
             Some(program) => (Price::Counted, Some(program), states),
@@ -85,89 +77,90 @@ impl Pattern {
     /// Small automata are compiled to see that they are. That takes its time whatever comes of it.
     fn of_unread(text: &str, room: u64) -> (Price, Option<Program>, u64) {
         if room < UNREAD_STATES {
-            return (Price::TooDear, None, 0);
+            return (Price::TooExpensive, None, 0);
         }
         let engine = jsonschema::PatternOptions::regex().size_limit(UNREAD_SIZE);
         let options = jsonschema::options().offline().with_pattern_options(engine);
         let is_linear = options.build(&json!({ "pattern": text })).is_ok();
         // What is wrong altogether is the library's to say; how often something is repeated does not make it wrong.
-        let is_wrong = || library_options().build(&json!({ "pattern": unrepeated(text) })).is_err();
-        let price =
-            if is_linear || is_wrong() { Price::Linear { active: UNREAD_STATES } } else { Price::TooDear };
+        let is_wrong =
+            || library_options::<SerdeJson>(None).build(&json!({ "pattern": unrepeated(text) })).is_err();
+        let price = if is_linear || is_wrong() {
+            Price::Linear { active: UNREAD_STATES }
+        } else {
+            Price::TooExpensive
+        };
         (price, None, UNREAD_STATES)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     fn active(&self) -> u64 {
         match self.price {
             Price::Linear { active } => active,
-            Price::Counted | Price::TooDear => 0,
+            Price::Counted | Price::TooExpensive => 0,
         }
     }
 
     fn compiled(&self) -> Option<&jsonschema::Validator> {
-        let build = || library_options().build(&json!({ "pattern": self.text })).ok();
+        let build = || library_options::<SerdeJson>(None).build(&json!({ "pattern": self.text })).ok();
         self.compiled.get_or_init(build).as_ref()
+    }
+
+    fn is_counted(&self) -> bool {
+        self.price == Price::Counted
     }
 
     /// Whether it is an expression that can be matched in counted time.
     pub(super) fn is_sound(&self) -> bool {
-        match self.price {
-            Price::Linear { .. } => self.compiled().is_some(),
-            Price::Counted => true,
-            Price::TooDear => false,
-        }
+        self.program.is_some() || self.compiled().is_some()
     }
 
-    /// The steps that the library needs at most for a text; nothing where that cannot be said.
-    pub(super) fn steps(&self, text: &str) -> Option<u64> {
-        match self.price {
-            Price::Linear { active } => {
-                let length = u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
-                Some(1 + active.saturating_mul(length) / STATES_PER_STEP)
-            }
-            Price::Counted | Price::TooDear => None,
-        }
-    }
-
-    /// Whether the pattern is in the text. Takes the price from `steps`, which is known before for all but those that
-    /// go back.
-    pub(super) fn is_in(&self, text: &str, steps: &mut u64) -> Result<bool, Spent> {
+    /// Whether the pattern is in the text. Takes states of an automaton, or instructions of a search, from `states`.
+    pub(super) fn is_in(&self, text: &str, states: &mut u64) -> Result<bool, OutOfSteps> {
         if let Some(program) = &self.program {
-            let mut instructions = steps.saturating_mul(INSTRUCTIONS_PER_STEP);
+            let mut instructions = *states / STATES_PER_INSTRUCTION;
             let found = program.finds(text, &mut instructions);
-            *steps = (instructions / INSTRUCTIONS_PER_STEP).saturating_sub(1);
-            return found.map_err(|OutOfSteps| Spent);
+            *states = instructions.saturating_mul(STATES_PER_INSTRUCTION);
+            return found;
         }
-        *steps = self.steps(text).and_then(|price| steps.checked_sub(price)).ok_or(Spent)?;
-        let compiled = self.compiled().ok_or(Spent)?;
+        let price = price_of(self.active(), text);
+        *states = states.checked_sub(price).ok_or(OutOfSteps)?;
+        let compiled = self.compiled().ok_or(OutOfSteps)?;
         Ok(compiled.is_valid(&Value::String(text.to_owned())))
     }
 }
 
-/// The regular expressions that stand in a schema.
+/// What translating an expression takes before it is compiled, in states: for each of its classes the library copies all of it.
+fn states_to_translate(text: &str) -> u64 {
+    let is_class = |escape: &&str| escape.starts_with(['d', 'D', 'w', 'W', 's', 'S']);
+    let classes = u64::try_from(text.split('\\').skip(1).filter(is_class).count()).unwrap_or(u64::MAX);
+    classes.saturating_mul(classes) / 10
+}
+
+/// What it costs at most that an automaton with so many active states looks at a text.
+pub(super) fn price_of(active: u64, text: &str) -> u64 {
+    active.saturating_mul(u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1))
+}
+
+/// The regular expressions of a schema.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     known: HashMap<String, Arc<Pattern>>,
-    /// Where those stand that are not to be used.
-    pub(super) too_dear: Vec<String>,
-    /// Where those stand that the library is to compile.
-    left_to_library: Vec<(String, Arc<Pattern>)>,
+    /// Where those are that are not to be used.
+    pub(super) too_expensive: Vec<String>,
     all_states: u64,
-    /// The active states of all, each where it stands.
+    /// The active states of all, each as often as it occurs.
     pub(super) active: u64,
-    /// Whether steps are counted for some, and for some of those that names have.
-    is_counted: bool,
+    /// Those of the most expensive `patternProperties`, all of its patterns together.
+    pub(super) active_for_names: u64,
+    /// Whether steps are counted for some, and for some of those that names are matched with.
+    pub(super) is_counted: bool,
     pub(super) has_counted_names: bool,
     /// Whether a reference makes schemas of what would be values.
-    refers_to_values: bool,
-}
-
-/// What the members of an object are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inside {
-    Schema,
-    /// Schemas under names of the author's choice.
-    Names,
+    pub(super) refers_to_values: bool,
 }
 
 impl Survey {
@@ -183,17 +176,26 @@ impl Survey {
             refers_to_values: refers_to_values(schema),
             ..Self::default()
         };
-        survey.walk(schema, Inside::Schema, &mut Vec::new());
+        let walk = if survey.refers_to_values { each_schema_and_value } else { each_schema };
+        walk(schema, &mut |schema, path| {
+            if let Some(Value::String(text)) = schema.get("pattern") {
+                survey.add(text, || path.child("pattern"));
+            }
+            if let Some(Value::Object(named)) = schema.get("patternProperties") {
+                let path = |text: &str| child(&path.child("patternProperties"), text);
+                let patterns = named.keys().map(|text| survey.add(text, || path(text)));
+                let (active, is_counted) = patterns.fold((0, false), |(active, is_counted), pattern| {
+                    (u64::saturating_add(active, pattern.active()), is_counted | pattern.is_counted())
+                });
+                survey.active_for_names = survey.active_for_names.max(active);
+                survey.has_counted_names |= is_counted;
+            }
+        });
         survey
     }
 
-    /// Whether time can grow faster than the text.
-    pub(super) fn is_counted(&self) -> bool {
-        self.is_counted
-    }
-
-    pub(super) fn pattern(&self, text: &str) -> Option<&Arc<Pattern>> {
-        self.known.get(text)
+    pub(super) fn pattern(&self, text: &str) -> Arc<Pattern> {
+        self.known.get(text).map_or_else(|| Arc::new(Pattern::within(text, MAX_STATES).0), Arc::clone)
     }
 
     /// The states that one pattern can have active at once.
@@ -201,82 +203,41 @@ impl Survey {
         self.known.get(pattern).map_or(0, |pattern| pattern.active())
     }
 
-    /// Where the first one stands that is no expression, and what it is.
-    pub(super) fn first_wrong(&self) -> Option<(&str, &str)> {
-        let wrong = self.left_to_library.iter().find(|(_, pattern)| !pattern.is_sound());
-        wrong.map(|(place, pattern)| (place.as_str(), pattern.text.as_str()))
-    }
-
-    /// The schema as the library is given it: no text that has a counted pattern comes to it, so that none is there.
-    pub(super) fn without_counted<'s>(&self, schema: &'s Value) -> Cow<'s, Value> {
-        if !self.is_counted {
-            return Cow::Borrowed(schema);
-        }
-        let mut rest = schema.clone();
-        self.take_counted(&mut rest, Inside::Schema);
-        Cow::Owned(rest)
-    }
-
-    fn take_counted(&self, schema: &mut Value, inside: Inside) {
-        let is_counted = |text: &str| self.known.get(text).is_some_and(|known| known.price == Price::Counted);
-        match schema {
-            Value::Object(map) => {
-                for (key, value) in map {
-                    let is_keyword = inside == Inside::Schema;
-                    match (key.as_str(), value) {
-                        (key, _) if is_keyword && holds_values(key) => {}
-                        ("pattern", Value::String(text)) if is_counted(text) => text.clear(),
-                        ("patternProperties", Value::Object(named)) if is_keyword => {
-                            named.retain(|name, _| !is_counted(name));
-                            named.values_mut().for_each(|value| self.take_counted(value, Inside::Schema));
-                        }
-                        (key, value) if is_keyword && holds_names(key) => {
-                            self.take_counted(value, Inside::Names);
-                        }
-                        (_, value) => self.take_counted(value, Inside::Schema),
-                    }
+    /// What stands for the counted patterns of names while `value` is checked. The library cannot count the steps in which it
+    /// matches names, so that it is given those names in `value` that the pattern is in.
+    pub(super) fn names_in(
+        &self,
+        value: &Value,
+        states: &mut u64,
+    ) -> Result<HashMap<&str, String>, OutOfSteps> {
+        let mut names = BTreeSet::new();
+        collect_names(value, &mut names);
+        let mut replaced = HashMap::new();
+        let counted = self.known.values().filter(|pattern| pattern.is_counted());
+        for (index, pattern) in counted.enumerate() {
+            let mut matched: Vec<&str> = Vec::new();
+            for name in &names {
+                if pattern.is_in(name, states)? {
+                    matched.push(name);
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.take_counted(item, Inside::Schema)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-
-    fn walk<'a>(&mut self, schema: &'a Value, inside: Inside, path: &mut Vec<Cow<'a, str>>) {
-        match schema {
-            Value::Object(map) => {
-                for (key, value) in map {
-                    let is_keyword = inside == Inside::Schema;
-                    if is_keyword && holds_values(key) && !self.refers_to_values {
-                        continue;
-                    }
-                    match (key.as_str(), value) {
-                        ("pattern", Value::String(pattern)) => self.add(pattern, "pattern", path),
-                        ("patternProperties", Value::Object(inner)) if is_keyword => {
-                            path.push(Cow::Borrowed(key));
-                            inner.keys().for_each(|pattern| self.add(pattern, pattern, path));
-                            path.pop();
-                        }
-                        _ => {}
-                    }
-                    path.push(Cow::Borrowed(key));
-                    let names = is_keyword && holds_names(key);
-                    self.walk(value, if names { Inside::Names } else { Inside::Schema }, path);
-                    path.pop();
+            // Nothing follows the end of a text: this alternative is only there so that no two are the same.
+            let mut written = format!("$x{index}x");
+            if matched.len() == names.len() && !names.is_empty() {
+                written.push_str("|^");
+            } else {
+                let active = u64::try_from(matched.len()).unwrap_or(u64::MAX);
+                for name in matched {
+                    *states = states.checked_sub(price_of(active, name)).ok_or(OutOfSteps)?;
+                    written.extend(["|^", &escaped(name), "$"]);
                 }
             }
-            Value::Array(items) => {
-                for (at, item) in items.iter().enumerate() {
-                    path.push(Cow::Owned(at.to_string()));
-                    self.walk(item, Inside::Schema, path);
-                    path.pop();
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            replaced.insert(pattern.text(), written);
         }
+        Ok(replaced)
     }
 
-    fn add(&mut self, text: &str, last: &str, path: &[Cow<'_, str>]) {
+    fn add(&mut self, text: &str, path: impl FnOnce() -> String) -> Arc<Pattern> {
         let known = if let Some(known) = self.known.get(text) {
             known
         } else {
@@ -286,16 +247,38 @@ impl Survey {
             self.known.entry(text.to_owned()).or_insert_with(|| Arc::new(pattern))
         };
         self.active = self.active.saturating_add(known.active());
-        let place = || child(&path.iter().fold(String::new(), |place, name| child(&place, name)), last);
-        match known.price {
-            Price::Linear { .. } => self.left_to_library.push((place(), Arc::clone(known))),
-            Price::Counted => {
-                self.is_counted = true;
-                self.has_counted_names |= last == text;
-            }
-            Price::TooDear => self.too_dear.push(place()),
+        self.is_counted |= known.is_counted();
+        if known.price == Price::TooExpensive {
+            self.too_expensive.push(path());
         }
+        Arc::clone(known)
     }
+}
+
+/// The names of all members in `value`.
+fn collect_names<'v>(value: &'v Value, names: &mut BTreeSet<&'v str>) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                names.insert(name);
+                collect_names(value, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_names(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// An expression for exactly this text.
+fn escaped(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for char in text.chars() {
+        if r"\^$.*+?()[]{}|/".contains(char) {
+            written.push('\\');
+        }
+        written.push(char);
+    }
+    written
 }
 
 /// The expression with every repetition that has numbers done once.
@@ -323,16 +306,15 @@ fn unrepeated(text: &str) -> String {
     written
 }
 
-/// Whether a reference may lead into a keyword that holds values.
-fn refers_to_values(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(key, value)| match value {
-            Value::String(target) if matches!(key.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") => {
-                percent_decoded(target).split('/').any(holds_values)
-            }
-            value => refers_to_values(value),
-        }),
-        Value::Array(items) => items.iter().any(refers_to_values),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
+/// Whether a reference leads into a keyword that holds values, or may do so.
+fn refers_to_values(root: &Value) -> bool {
+    let mut found = false;
+    each_schema_and_value(root, &mut |schema, _| {
+        let targets = REFERENCES.into_iter().filter_map(|keyword| schema.get(keyword)?.as_str());
+        found |= targets.map(percent_decoded).any(|target| {
+            let is_there = target.strip_prefix('#').is_none_or(|pointer| root.pointer(pointer).is_some());
+            is_there && target.split('/').any(holds_values)
+        });
+    });
+    found
 }

@@ -1,26 +1,21 @@
 //! Validation against a tool's original schema.
 
-use std::sync::OnceLock;
-
-use jsonschema::Draft;
+use jsonschema::{ValidationError, error::ValidationErrorKind};
 use serde_json::Value;
 
 use super::{
-    bounded::Run,
     coerce::{Coercion, coerce_with},
     compile::compile,
-    graph::Graph,
     issues::{Issue, MAX_EXPECTED, MAX_ISSUES, collect_issues, unchecked},
-    listing::list_issues,
-    omit::{holds_names, holds_values},
-    patterns::Survey,
+    metered::MeteredValidator,
+    walk::each_schema,
 };
 
 /// With fewer alternatives nothing needs to be counted.
 const FEW_BRANCHES: usize = 32;
 
 /// Errors of alternatives that may be made, each of some hundred bytes, before only the first one is looked for.
-const MOST_ERRORS: usize = 300_000;
+const MOST_ERRORS: u64 = 300_000;
 
 /// States of patterns times bytes of the value that nobody needs to look at more closely.
 const FEW_STATES: u64 = 10_000_000;
@@ -44,7 +39,8 @@ pub enum OmissionKind {
     OtherDraft,
     /// Arguments are not checked against it, because it is broken.
     Unchecked,
-    /// Arguments are not checked against it, because that would take too long.
+    /// Arguments are not checked against it although nothing is wrong with it: that would take too long, or the engine for
+    /// regular expressions cannot do it.
     TooLarge,
 }
 
@@ -56,7 +52,7 @@ impl Omission {
 
 /// A tool's original schema, ready to check arguments.
 ///
-/// References are followed only inside the schema, `format` is not asserted. A schema that is broken in places
+/// References are followed only inside the schema, `format` is not asserted. A schema that is partly broken
 /// checks what can be checked; [`Validator::omissions`] says what cannot.
 #[derive(Debug)]
 pub struct Validator {
@@ -95,8 +91,9 @@ impl Validator {
         match self.way(value) {
             Way::Free => true,
             Way::Library(compiled) => compiled.is_valid(value),
-            Way::Graph(graph) => Run::new(graph, value).verdict().unwrap_or(false),
-            Way::None => false,
+            Way::Metered(metered) => {
+                metered.run(value, |compiled, node| compiled.is_valid(node)).unwrap_or(false)
+            }
         }
     }
 
@@ -104,48 +101,48 @@ impl Validator {
     pub fn validate(&self, value: &Value) -> Vec<Issue> {
         match self.way(value) {
             Way::Free => Vec::new(),
-            Way::Library(compiled) if self.is_wide(value) => self.first(compiled, value),
-            Way::Library(compiled) => self.collect(compiled, value),
-            Way::Graph(graph) => list_issues(graph, value),
-            Way::None => vec![unchecked(value)],
+            Way::Library(compiled) if self.is_wide(value) => self.list(value, compiled.validate(value).err()),
+            Way::Library(compiled) => self.list(value, compiled.iter_errors(value)),
+            // The library remembers verdicts, but not errors.
+            Way::Metered(_) if self.is_valid(value) => Vec::new(),
+            Way::Metered(metered) => metered
+                .run(value, |compiled, node| self.list(value, compiled.iter_errors(node)))
+                // The first thing that is wrong may be found where all would take too long.
+                .or_else(|| {
+                    metered.run(value, |compiled, node| self.list(value, compiled.validate(node).err()))
+                })
+                .unwrap_or_else(|| vec![unchecked(value)]),
         }
     }
 
     /// What is to check `value`.
     fn way(&self, value: &Value) -> Way<'_> {
-        let (compiled, graph) = match &self.checks {
-            None => return Way::Free,
-            Some(Checks::Library(compiled)) => return Way::Library(compiled),
+        match &self.checks {
+            None => Way::Free,
+            Some(Checks::Library(compiled)) => Way::Library(compiled),
             Some(Checks::Priced { compiled, states, .. }) if !is_longer(value, FEW_STATES / states) => {
-                return Way::Library(compiled);
+                Way::Library(compiled)
             }
-            Some(Checks::Priced { compiled, source, .. }) => match source.graph() {
-                Some(graph) => (Some(compiled), graph),
-                None => return Way::None,
-            },
-            Some(Checks::Bounded(compiled, graph)) => (compiled.as_ref(), graph),
-        };
-        let affordable = compiled.filter(|_| Run::new(graph, value).is_affordable());
-        affordable.map_or(Way::Graph(graph), Way::Library)
-    }
-
-    /// Whether the library would make very many errors, of which only a few are told.
-    fn is_wide(&self, value: &Value) -> bool {
-        self.branches > FEW_BRANCHES && parts(value).saturating_mul(self.branches) > MOST_ERRORS
-    }
-
-    /// The first thing that is wrong.
-    fn first(&self, compiled: &jsonschema::Validator, value: &Value) -> Vec<Issue> {
-        let mut issues = Vec::new();
-        if let Err(error) = compiled.validate(value) {
-            collect_issues(&self.schema, &error, &mut issues);
+            Some(Checks::Priced { metered, .. } | Checks::Metered(metered)) => Way::Metered(metered),
         }
-        issues
     }
 
-    fn collect(&self, compiled: &jsonschema::Validator, value: &Value) -> Vec<Issue> {
+    /// Whether the library would make very many errors, of which only a few are reported.
+    fn is_wide(&self, value: &Value) -> bool {
+        let errors = || parts(value).saturating_mul(u64::try_from(self.branches).unwrap_or(u64::MAX));
+        self.branches > FEW_BRANCHES && errors() > MOST_ERRORS
+    }
+
+    fn list<'e>(&self, value: &Value, errors: impl IntoIterator<Item = ValidationError<'e>>) -> Vec<Issue> {
         let mut issues = Vec::new();
-        for error in compiled.iter_errors(value) {
+        for error in errors {
+            if matches!(
+                error.kind(),
+                ValidationErrorKind::BacktrackLimitExceeded { .. }
+                    | ValidationErrorKind::RegexEngineFailure { .. }
+            ) {
+                return vec![unchecked(value)];
+            }
             collect_issues(&self.schema, &error, &mut issues);
             let wanted: usize = issues.iter().map(|issue| issue.expected.len()).sum();
             if issues.len() >= MAX_ISSUES || wanted > MAX_EXPECTED {
@@ -166,35 +163,15 @@ impl Validator {
 pub(super) enum Checks {
     /// The library, whose time grows with the size of schema and value.
     Library(jsonschema::Validator),
-    /// The library, whose time grows with the states of the patterns besides; for large values the graph.
+    /// The library, whose time grows with the states of the patterns besides; for large values with a meter.
     Priced {
         compiled: jsonschema::Validator,
         /// More than none.
         states: u64,
-        source: Box<Source>,
+        metered: Box<MeteredValidator>,
     },
-    /// The library, where it reads the schema in bounded time, for values that it surely checks in bounded time; for
-    /// all others the graph.
-    Bounded(Option<jsonschema::Validator>, Graph),
-}
-
-/// A schema whose graph is made when it is first needed.
-#[derive(Debug)]
-pub(super) struct Source {
-    schema: Value,
-    draft: Draft,
-    patterns: Survey,
-    graph: OnceLock<Option<Graph>>,
-}
-
-impl Source {
-    pub(super) fn new(schema: Value, draft: Draft, patterns: Survey) -> Self {
-        Self { schema, draft, patterns, graph: OnceLock::new() }
-    }
-
-    fn graph(&self) -> Option<&Graph> {
-        self.graph.get_or_init(|| Graph::new(&self.schema, self.draft, &self.patterns).ok()).as_ref()
-    }
+    /// The library with a meter.
+    Metered(Box<MeteredValidator>),
 }
 
 /// What checks one value.
@@ -202,9 +179,7 @@ enum Way<'a> {
     /// There is nothing to check.
     Free,
     Library(&'a jsonschema::Validator),
-    Graph(&'a Graph),
-    /// It cannot be checked.
-    None,
+    Metered(&'a MeteredValidator),
 }
 
 /// Whether all texts and keys in `value` are longer than `most` together.
@@ -225,26 +200,19 @@ fn is_longer(value: &Value, most: u64) -> bool {
 
 /// The alternatives of all unions in `schema`.
 fn branches(schema: &Value) -> usize {
-    match schema {
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, value)| match (key.as_str(), value) {
-                ("anyOf" | "oneOf", Value::Array(items)) => items.len() + branches(value),
-                (key, _) if holds_values(key) => 0,
-                (key, Value::Object(named)) if holds_names(key) => named.values().map(branches).sum(),
-                (_, value) => branches(value),
-            })
-            .sum(),
-        Value::Array(items) => items.iter().map(branches).sum(),
-        _ => 0,
-    }
+    let mut count = 0;
+    each_schema(schema, &mut |schema, _| {
+        let unions = ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+        count += unions.map(Vec::len).sum::<usize>();
+    });
+    count
 }
 
 /// How many values there are in `value`, itself included.
-fn parts(value: &Value) -> usize {
+pub(super) fn parts(value: &Value) -> u64 {
     1 + match value {
         Value::Object(map) => map.values().map(parts).sum(),
         Value::Array(items) => items.iter().map(parts).sum(),
-        _ => 0,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }

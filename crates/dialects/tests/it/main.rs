@@ -2,7 +2,6 @@
 
 mod architecture;
 mod arguments;
-mod bounded_drafts;
 mod calls;
 mod calls_text;
 mod context;
@@ -16,6 +15,7 @@ mod hostile_patterns;
 mod keys;
 mod layers;
 mod limits;
+mod metered_drafts;
 mod module_cycles;
 mod properties;
 mod prose;

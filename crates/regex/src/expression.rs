@@ -1,13 +1,13 @@
-//! Regular expressions, read only as far as their cost needs: what is repeated, looked around for and referred to.
+//! A regular expression as a tree, and what it costs.
 //!
 //! What one character may be is not read but left to the library, as the text that stood in the expression.
 
-use super::expression_reader::read_expression;
+use crate::reader::read_expression;
 
 /// Any character, as bytes of UTF-8.
-pub(super) const ANY_STATES: u64 = 12;
+pub(crate) const ANY_STATES: u64 = 12;
 /// The largest properties of Unicode, as bytes of UTF-8.
-pub(super) const PROPERTY_STATES: u64 = 700;
+pub(crate) const PROPERTY_STATES: u64 = 700;
 /// Something that needs an engine of its own inside the expression.
 const LOOK_STATES: u64 = 64;
 /// What any question to the library takes to be compiled.
@@ -15,93 +15,117 @@ const CLASS_STATES: u64 = 40;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Tree {
-    /// One character of those that the text says.
-    One(One),
-    All(Vec<Tree>),
-    Any(Vec<Tree>),
+pub enum Expression {
+    /// One character.
+    Class(Class),
+    /// One after the other.
+    All(Vec<Expression>),
+    /// The first that leads to a match.
+    Any(Vec<Expression>),
+    /// The same several times.
     Repeat {
-        inner: Box<Tree>,
+        /// What is repeated.
+        inner: Box<Expression>,
+        /// How often at least.
         least: u64,
-        /// Nothing when there is no end.
+        /// How often at most; `None` if there is no end.
         most: Option<u64>,
+        /// Which number is tried first.
         order: Order,
     },
     /// A group with its number.
-    Group(Box<Tree>, usize),
-    /// A group that is not gone back into.
-    Atomic(Box<Tree>),
+    Group(Box<Expression>, usize),
+    /// A group that is not backtracked into.
+    Atomic(Box<Expression>),
+    /// Look-ahead or look-behind.
     Look {
-        inner: Box<Tree>,
-        way: Way,
+        /// What is looked for.
+        inner: Box<Expression>,
+        /// On which side of the position.
+        direction: Direction,
+        /// Whether it must be there, or must not.
         wanted: bool,
     },
+    /// A condition on the position.
     Assert(Assertion),
     /// What a group has found.
-    Same(usize),
+    BackReference(usize),
 }
 
+/// The characters of which one is taken, as the text that says so.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct One {
-    pub(super) source: String,
-    /// Where it is nothing but this.
-    pub(super) char: Option<char>,
-    pub(super) states: u64,
+pub struct Class {
+    pub(crate) source: String,
+    /// The only character, if there is only one.
+    pub(crate) char: Option<char>,
+    pub(crate) states: u64,
 }
 
-impl One {
+impl Class {
     /// What the library takes for words at their borders: letters of any script, because of what stands before.
-    pub(super) fn word() -> Self {
+    pub(crate) fn word() -> Self {
         Self { source: "(?=)\\w".to_owned(), char: None, states: PROPERTY_STATES }
     }
 }
 
 /// What a repetition tries first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub enum Order {
+    /// Greedy.
     Most,
+    /// Lazy.
     Least,
 }
 
+/// The side of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub enum Direction {
+    /// What follows.
     Ahead,
+    /// What is before.
     Behind,
 }
 
+/// A condition on a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Assertion {
+pub enum Assertion {
+    /// The start of the text.
     Start,
+    /// The end of the text.
     End,
     /// The end, or line breaks before it.
     LooseEnd,
+    /// The start of a line.
     LineStart,
+    /// The end of a line.
     LineEnd,
+    /// Between a word and what is none.
     Boundary,
+    /// Anywhere else.
     NoBoundary,
 }
 
-impl Tree {
-    /// Reads an expression; nothing where it uses what is not known here.
-    pub(super) fn read(text: &str) -> Option<Self> {
+impl Expression {
+    /// Reads an expression; `None` if it uses what is not known here.
+    pub fn read(text: &str) -> Option<Self> {
         read_expression(text)
     }
 
-    /// Whether a match may have to go back, so that its time is not linear in the text.
-    pub(super) fn goes_back(&self) -> bool {
+    /// Whether a match may have to backtrack, so that its time is not linear in the text.
+    pub fn backtracks(&self) -> bool {
         match self {
-            Self::Atomic(_) | Self::Look { .. } | Self::Same(_) => true,
-            Self::One(_) | Self::Assert(_) => false,
-            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::goes_back),
-            Self::Repeat { inner, .. } | Self::Group(inner, _) => inner.goes_back(),
+            Self::Atomic(_) | Self::Look { .. } | Self::BackReference(_) => true,
+            Self::Class(_) | Self::Assert(_) => false,
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::backtracks),
+            Self::Repeat { inner, .. } | Self::Group(inner, _) => inner.backtracks(),
         }
     }
 
     /// About as many states as a compiled expression has.
-    pub(super) fn states(&self) -> u64 {
+    pub fn states(&self) -> u64 {
         match self {
-            Self::One(one) => one.states,
-            Self::Assert(_) | Self::Same(_) => 1,
+            Self::Class(one) => one.states,
+            Self::Assert(_) | Self::BackReference(_) => 1,
             Self::All(parts) => {
                 parts.iter().map(Self::states).fold(0, |sum: u64, part| sum.saturating_add(part))
             }
@@ -119,13 +143,13 @@ impl Tree {
     }
 
     /// The instructions of a search for it.
-    pub(super) fn instructions(&self) -> u64 {
+    pub fn instructions(&self) -> u64 {
         let all = |parts: &[Self], more: u64| {
             let parts = parts.iter().map(|part| part.instructions().saturating_add(more));
             parts.fold(0, |sum: u64, part| sum.saturating_add(part))
         };
         match self {
-            Self::One(_) | Self::Assert(_) | Self::Same(_) => 1,
+            Self::Class(_) | Self::Assert(_) | Self::BackReference(_) => 1,
             Self::All(parts) => all(parts, 0),
             Self::Any(parts) => all(parts, 2),
             Self::Repeat { inner, least, most, .. } => {
@@ -143,10 +167,10 @@ impl Tree {
     }
 
     /// The states of all that the library is asked about, which is what one character may be.
-    pub(super) fn class_states(&self) -> u64 {
+    pub fn class_states(&self) -> u64 {
         match self {
-            Self::One(One { char: Some(_), .. }) | Self::Same(_) => 0,
-            Self::One(one) => one.states.saturating_add(CLASS_STATES),
+            Self::Class(Class { char: Some(_), .. }) | Self::BackReference(_) => 0,
+            Self::Class(one) => one.states.saturating_add(CLASS_STATES),
             Self::Assert(Assertion::Boundary | Assertion::NoBoundary) => PROPERTY_STATES,
             Self::Assert(_) => 0,
             Self::All(parts) | Self::Any(parts) => {
@@ -159,11 +183,11 @@ impl Tree {
         }
     }
 
-    /// The states that can be active at one place of the text.
-    pub(super) fn active(&self) -> u64 {
+    /// The states that can be active at one position of the text.
+    pub fn active(&self) -> u64 {
         if let Self::All(parts) = self
             && let [Self::Assert(Assertion::Start), Self::Repeat { inner, .. }, rest @ ..] = parts.as_slice()
-            && let Self::One(one) = inner.as_ref()
+            && let Self::Class(one) = inner.as_ref()
         {
             // How often has been counted is the same whatever way was taken: one per character from the start.
             return rest.iter().map(Self::states).fold(one.states.saturating_add(2), u64::saturating_add);
@@ -172,9 +196,9 @@ impl Tree {
     }
 
     /// The groups that have numbers.
-    pub(super) fn groups(&self) -> usize {
+    pub(crate) fn groups(&self) -> usize {
         match self {
-            Self::One(_) | Self::Assert(_) | Self::Same(_) => 0,
+            Self::Class(_) | Self::Assert(_) | Self::BackReference(_) => 0,
             Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::groups).max().unwrap_or(0),
             Self::Group(inner, number) => inner.groups().max(*number),
             Self::Repeat { inner, .. } | Self::Atomic(inner) | Self::Look { inner, .. } => inner.groups(),
@@ -182,10 +206,10 @@ impl Tree {
     }
 
     /// The highest number that is referred to.
-    pub(super) fn references(&self) -> usize {
+    pub(crate) fn references(&self) -> usize {
         match self {
-            Self::One(_) | Self::Assert(_) => 0,
-            Self::Same(number) => *number,
+            Self::Class(_) | Self::Assert(_) => 0,
+            Self::BackReference(number) => *number,
             Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::references).max().unwrap_or(0),
             Self::Group(inner, _)
             | Self::Repeat { inner, .. }
@@ -195,22 +219,26 @@ impl Tree {
     }
 
     /// Whether it can only match at the start of the text.
-    pub(super) fn is_anchored(&self) -> bool {
+    pub(crate) fn is_anchored(&self) -> bool {
         match self {
             Self::Assert(Assertion::Start) => true,
             Self::All(parts) => parts.first().is_some_and(Self::is_anchored),
             Self::Any(parts) => parts.iter().all(Self::is_anchored),
             Self::Group(inner, _) | Self::Atomic(inner) => inner.is_anchored(),
-            Self::One(_) | Self::Assert(_) | Self::Same(_) | Self::Repeat { .. } | Self::Look { .. } => false,
+            Self::Class(_)
+            | Self::Assert(_)
+            | Self::BackReference(_)
+            | Self::Repeat { .. }
+            | Self::Look { .. } => false,
         }
     }
 
     /// How many characters it takes: the fewest, and the most where there is an end.
-    pub(super) fn width(&self) -> (u64, Option<u64>) {
+    pub(crate) fn width(&self) -> (u64, Option<u64>) {
         match self {
-            Self::One(_) => (1, Some(1)),
+            Self::Class(_) => (1, Some(1)),
             Self::Assert(_) | Self::Look { .. } => (0, Some(0)),
-            Self::Same(_) => (0, None),
+            Self::BackReference(_) => (0, None),
             Self::Group(inner, _) | Self::Atomic(inner) => inner.width(),
             Self::All(parts) => parts.iter().map(Self::width).fold((0, Some(0)), |sum, part| {
                 let most = sum.1.zip(part.1).map(|(sum, part): (u64, u64)| sum.saturating_add(part));

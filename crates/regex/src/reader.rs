@@ -3,13 +3,13 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-use super::expression::{ANY_STATES, Assertion, One, Order, PROPERTY_STATES, Tree, Way};
+use crate::expression::{ANY_STATES, Assertion, Class, Direction, Expression, Order, PROPERTY_STATES};
 
 /// Groups one inside the other.
 const MAX_DEPTH: u32 = 64;
 
-/// Reads an expression; nothing where it uses what is not known here.
-pub(super) fn read_expression(text: &str) -> Option<Tree> {
+/// Reads an expression; `None` if it uses what is not known here.
+pub(crate) fn read_expression(text: &str) -> Option<Expression> {
     let mut reader = Reader {
         text,
         rest: text.char_indices().peekable(),
@@ -54,17 +54,17 @@ impl<'p> Reader<'p> {
     }
 
     /// Where the next character stands.
-    fn place(&mut self) -> usize {
-        self.rest.peek().map_or(self.text.len(), |(place, _)| *place)
+    fn position(&mut self) -> usize {
+        self.rest.peek().map_or(self.text.len(), |(position, _)| *position)
     }
 
     fn since(&mut self, start: usize) -> &'p str {
-        let end = self.place();
+        let end = self.position();
         self.text.get(start..end).unwrap_or_default()
     }
 
     /// Up to the end of the group; flags that are set inside end there too.
-    fn any(&mut self) -> Option<Tree> {
+    fn any(&mut self) -> Option<Expression> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return None;
@@ -76,10 +76,10 @@ impl<'p> Reader<'p> {
         }
         self.flags = flags;
         self.depth -= 1;
-        if branches.len() == 1 { branches.pop() } else { Some(Tree::Any(branches)) }
+        if branches.len() == 1 { branches.pop() } else { Some(Expression::Any(branches)) }
     }
 
-    fn all(&mut self) -> Option<Tree> {
+    fn all(&mut self) -> Option<Expression> {
         let mut parts = Vec::new();
         while let Some(char) = self.peek() {
             if matches!(char, '|' | ')') {
@@ -88,21 +88,21 @@ impl<'p> Reader<'p> {
             let Some(part) = self.item()? else { continue };
             parts.push(self.repeated(part)?);
         }
-        if parts.len() == 1 { parts.pop() } else { Some(Tree::All(parts)) }
+        if parts.len() == 1 { parts.pop() } else { Some(Expression::All(parts)) }
     }
 
-    /// One item before its quantifiers; nothing for flags.
+    /// Class item before its quantifiers; nothing for flags.
     #[expect(clippy::option_option, reason = "not known, nothing to match, or something to match")]
-    fn item(&mut self) -> Option<Option<Tree>> {
-        let start = self.place();
+    fn item(&mut self) -> Option<Option<Expression>> {
+        let start = self.position();
         let tree = match self.next()? {
             '\\' => self.escape(start)?,
             '[' => self.class(start)?,
             '(' => return self.group(),
-            '^' if self.flags.lines => Tree::Assert(Assertion::LineStart),
-            '^' => Tree::Assert(Assertion::Start),
-            '$' if self.flags.lines => Tree::Assert(Assertion::LineEnd),
-            '$' => Tree::Assert(Assertion::End),
+            '^' if self.flags.lines => Expression::Assert(Assertion::LineStart),
+            '^' => Expression::Assert(Assertion::Start),
+            '$' if self.flags.lines => Expression::Assert(Assertion::LineEnd),
+            '$' => Expression::Assert(Assertion::End),
             '.' => self.one(if self.flags.dot_takes_breaks { "(?s:.)" } else { "." }, ANY_STATES),
             '*' | '+' | '?' | '{' => return None,
             char => self.char(start, char),
@@ -110,29 +110,35 @@ impl<'p> Reader<'p> {
         Some(Some(tree))
     }
 
-    fn one(&self, source: &str, states: u64) -> Tree {
+    fn one(&self, source: &str, states: u64) -> Expression {
         if self.flags.any_case {
-            return Tree::One(One { source: format!("(?i:{source})"), char: None, states: 2 * states });
+            return Expression::Class(Class {
+                source: format!("(?i:{source})"),
+                char: None,
+                states: 2 * states,
+            });
         }
-        Tree::One(One { source: source.to_owned(), char: None, states })
+        Expression::Class(Class { source: source.to_owned(), char: None, states })
     }
 
-    fn char(&mut self, start: usize, char: char) -> Tree {
+    fn char(&mut self, start: usize, char: char) -> Expression {
         let source = self.since(start);
         match self.one(source, if char.is_ascii() { 1 } else { 4 }) {
-            Tree::One(one) if !self.flags.any_case => Tree::One(One { char: Some(char), ..one }),
+            Expression::Class(one) if !self.flags.any_case => {
+                Expression::Class(Class { char: Some(char), ..one })
+            }
             other => other,
         }
     }
 
     /// After `\`.
-    fn escape(&mut self, start: usize) -> Option<Tree> {
+    fn escape(&mut self, start: usize) -> Option<Expression> {
         Some(match self.next()? {
-            'b' if self.peek() != Some('{') => Tree::Assert(Assertion::Boundary),
-            'B' => Tree::Assert(Assertion::NoBoundary),
-            'A' => Tree::Assert(Assertion::Start),
-            'z' => Tree::Assert(Assertion::End),
-            'Z' => Tree::Assert(Assertion::LooseEnd),
+            'b' if self.peek() != Some('{') => Expression::Assert(Assertion::Boundary),
+            'B' => Expression::Assert(Assertion::NoBoundary),
+            'A' => Expression::Assert(Assertion::Start),
+            'z' => Expression::Assert(Assertion::End),
+            'Z' => Expression::Assert(Assertion::LooseEnd),
             // Comparing in any case is not known here.
             digit @ '1'..='9' if !self.flags.any_case => {
                 let mut number = digit.to_digit(10)? as usize;
@@ -140,11 +146,11 @@ impl<'p> Reader<'p> {
                     number = number.checked_mul(10)?.checked_add(digit as usize)?;
                     self.next();
                 }
-                Tree::Same(number)
+                Expression::BackReference(number)
             }
             'k' if !self.flags.any_case => {
                 let name = self.eat('<').then(|| self.name())??;
-                Tree::Same(self.names.iter().position(|known| *known == name)?)
+                Expression::BackReference(self.names.iter().position(|known| *known == name)?)
             }
             'p' | 'P' => {
                 self.braced_or_one()?;
@@ -210,7 +216,7 @@ impl<'p> Reader<'p> {
     }
 
     /// After `[`. What stands in it is the library's to read.
-    fn class(&mut self, start: usize) -> Option<Tree> {
+    fn class(&mut self, start: usize) -> Option<Expression> {
         let negated = self.eat('^');
         let (mut wide, mut properties, mut members) = (negated, 0_u64, 0_u64);
         loop {
@@ -240,22 +246,23 @@ impl<'p> Reader<'p> {
 
     /// After `(`; nothing for flags that hold from here on.
     #[expect(clippy::option_option, reason = "not known, nothing to match, or something to match")]
-    fn group(&mut self) -> Option<Option<Tree>> {
+    fn group(&mut self) -> Option<Option<Expression>> {
         if !self.eat('?') {
             return self.numbered(String::new()).map(Some);
         }
-        let look = |way, wanted| move |inner| Tree::Look { inner: Box::new(inner), way, wanted };
+        let look =
+            |direction, wanted| move |inner| Expression::Look { inner: Box::new(inner), direction, wanted };
         let tree = match self.next()? {
             ':' => self.closed()?,
-            '=' => look(Way::Ahead, true)(self.closed()?),
-            '!' => look(Way::Ahead, false)(self.closed()?),
-            '>' => Tree::Atomic(Box::new(self.closed()?)),
+            '=' => look(Direction::Ahead, true)(self.closed()?),
+            '!' => look(Direction::Ahead, false)(self.closed()?),
+            '>' => Expression::Atomic(Box::new(self.closed()?)),
             'P' if self.eat('<') => {
                 let name = self.name()?;
                 self.numbered(name)?
             }
-            '<' if self.eat('=') => look(Way::Behind, true)(self.closed()?),
-            '<' if self.eat('!') => look(Way::Behind, false)(self.closed()?),
+            '<' if self.eat('=') => look(Direction::Behind, true)(self.closed()?),
+            '<' if self.eat('!') => look(Direction::Behind, false)(self.closed()?),
             '<' => {
                 let name = self.name()?;
                 self.numbered(name)?
@@ -291,18 +298,18 @@ impl<'p> Reader<'p> {
         }
     }
 
-    fn numbered(&mut self, name: String) -> Option<Tree> {
+    fn numbered(&mut self, name: String) -> Option<Expression> {
         let number = self.names.len();
         self.names.push(name);
-        Some(Tree::Group(Box::new(self.closed()?), number))
+        Some(Expression::Group(Box::new(self.closed()?), number))
     }
 
-    fn closed(&mut self) -> Option<Tree> {
+    fn closed(&mut self) -> Option<Expression> {
         let tree = self.any()?;
         self.eat(')').then_some(tree)
     }
 
-    fn repeated(&mut self, item: Tree) -> Option<Tree> {
+    fn repeated(&mut self, item: Expression) -> Option<Expression> {
         let (least, most) = match self.peek() {
             Some('*') => (0, None),
             Some('+') => (1, None),
@@ -326,9 +333,9 @@ impl<'p> Reader<'p> {
         };
         self.next();
         let order = if self.eat('?') { Order::Least } else { Order::Most };
-        let repeat = Tree::Repeat { inner: Box::new(item), least, most, order };
+        let repeat = Expression::Repeat { inner: Box::new(item), least, most, order };
         if order == Order::Most && self.eat('+') {
-            return Some(Tree::Atomic(Box::new(repeat)));
+            return Some(Expression::Atomic(Box::new(repeat)));
         }
         // Two quantifiers in a row mean something else in every engine.
         (!matches!(self.peek(), Some('*' | '+' | '?' | '{'))).then_some(repeat)

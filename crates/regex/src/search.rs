@@ -1,43 +1,40 @@
-//! Searching a text for an expression that goes back, with every step counted.
+//! Searching a text for an expression that backtracks, with every step counted.
 //!
-//! The library bounds how often it goes back, not what it does in between, which can be the whole text each time.
+//! The library bounds how often it backtracks, not what it does in between, which can be the whole text each time.
 
 use serde_json::{Value, json};
 
-use super::{
-    compile::library_options,
-    expression::{Assertion, One, Order, Tree, Way},
-};
+use crate::expression::{Assertion, Class, Direction, Expression, Order};
 
-/// Instructions of one expression.
-pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
-/// Places to go back to that are kept at once.
+/// Instructions that a [`Program`] may have.
+pub const MAX_INSTRUCTIONS: usize = 20_000;
+/// Positions to backtrack to that are kept at once.
 const MAX_KEPT: usize = 500_000;
 /// What asking the library about one character costs.
 const LIBRARY_STEPS: usize = 64;
 
 /// An expression as instructions.
 #[derive(Debug)]
-pub(super) struct Program {
+pub struct Program {
     code: Vec<Instruction>,
-    ones: Vec<OneOf>,
+    ones: Vec<ClassMatcher>,
     slots: usize,
     is_anchored: bool,
 }
 
 /// The steps that were given are used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OutOfSteps;
+pub struct OutOfSteps;
 
 #[derive(Clone, Copy, Debug)]
 enum Instruction {
-    One(usize),
-    /// Goes on at the first place, and at the second if that comes to nothing.
+    Class(usize),
+    /// Goes on at the first instruction, and at the second if that comes to nothing.
     Split(usize, usize),
     Jump(usize),
     /// Keeps the position.
     Save(usize),
-    /// Goes to the place when nothing was taken since the position was kept.
+    /// Goes to the instruction if nothing was taken since the position was kept.
     LeaveIfEmpty {
         slot: usize,
         to: usize,
@@ -48,7 +45,7 @@ enum Instruction {
         one: usize,
         wanted: bool,
     },
-    Same(usize),
+    BackReference(usize),
     /// What follows up to `end` is looked for on its own.
     Inside {
         end: usize,
@@ -66,7 +63,7 @@ enum Inside {
 
 /// What one character may be.
 #[derive(Debug)]
-struct OneOf {
+struct ClassMatcher {
     source: String,
     ascii: [bool; 128],
     others: Others,
@@ -80,17 +77,18 @@ enum Others {
     Library(Box<jsonschema::Validator>),
 }
 
-impl OneOf {
-    fn new(one: &One) -> Option<Self> {
+impl ClassMatcher {
+    fn new(one: &Class) -> Option<Self> {
         if let Some(char) = one.char {
             let ascii = std::array::from_fn(|byte| char as usize == byte);
             return Some(Self { source: one.source.clone(), ascii, others: Others::Char(char) });
         }
-        // As the library reads it in expressions that do not go back, which is as ECMA 262 has it.
+        // As the library reads it in expressions that do not backtrack, which is as ECMA 262 has it.
         let source = &one.source;
         let forms = [format!("^(?:{source})$"), format!("(?=^(?:{source})$)")];
-        let others =
-            forms.iter().find_map(|form| library_options().build(&json!({ "pattern": form })).ok())?;
+        let others = forms
+            .iter()
+            .find_map(|form| jsonschema::options().offline().build(&json!({ "pattern": form })).ok())?;
         let takes = |byte: usize| {
             let char = u8::try_from(byte).map(char::from).unwrap_or_default();
             others.is_valid(&Value::String(char.to_string()))
@@ -101,8 +99,8 @@ impl OneOf {
 }
 
 impl Program {
-    /// Writes the instructions; nothing when they are too many, or the library does not know what a character may be.
-    pub(super) fn new(tree: &Tree) -> Option<Self> {
+    /// Writes the instructions; `None` if they are too many, or the library does not know what a character may be.
+    pub fn new(tree: &Expression) -> Option<Self> {
         let mut program =
             Self { code: Vec::new(), ones: Vec::new(), slots: 0, is_anchored: tree.is_anchored() };
         if tree.instructions() > u64::try_from(MAX_INSTRUCTIONS).unwrap_or(u64::MAX) {
@@ -119,7 +117,7 @@ impl Program {
     }
 
     /// Whether the expression is anywhere in the text. Takes what it needs from `steps`.
-    pub(super) fn finds(&self, text: &str, steps: &mut u64) -> Result<bool, OutOfSteps> {
+    pub fn finds(&self, text: &str, steps: &mut u64) -> Result<bool, OutOfSteps> {
         let mut search =
             Search { program: self, text, steps: *steps, slots: vec![None; self.slots], kept: Vec::new() };
         let starts = text.char_indices().map(|(start, _)| start).chain([text.len()]);
@@ -143,61 +141,63 @@ impl Program {
     }
 
     fn set(&mut self, at: usize, instruction: Instruction) {
-        if let Some(place) = self.code.get_mut(at) {
-            *place = instruction;
+        if let Some(old) = self.code.get_mut(at) {
+            *old = instruction;
         }
     }
 
-    fn write(&mut self, tree: &Tree) -> Option<()> {
+    fn write(&mut self, tree: &Expression) -> Option<()> {
         match tree {
-            Tree::One(one) => {
+            Expression::Class(one) => {
                 let one = self.one(one)?;
-                self.push(Instruction::One(one))?;
+                self.push(Instruction::Class(one))?;
             }
-            Tree::All(parts) => {
+            Expression::All(parts) => {
                 for part in parts {
                     self.write(part)?;
                 }
             }
-            Tree::Any(branches) => self.write_any(branches)?,
-            Tree::Repeat { inner, least, most, order } => self.write_repeat(inner, *least, *most, *order)?,
-            Tree::Group(inner, number) => {
+            Expression::Any(branches) => self.write_any(branches)?,
+            Expression::Repeat { inner, least, most, order } => {
+                self.write_repeat(inner, *least, *most, *order)?;
+            }
+            Expression::Group(inner, number) => {
                 let slot = 2 * (number - 1);
                 self.push(Instruction::Save(slot))?;
                 self.write(inner)?;
                 self.push(Instruction::Save(slot + 1))?;
             }
-            Tree::Atomic(inner) => self.write_inside(inner, Inside::Atomic)?,
-            Tree::Look { inner, way: Way::Ahead, wanted } => {
+            Expression::Atomic(inner) => self.write_inside(inner, Inside::Atomic)?,
+            Expression::Look { inner, direction: Direction::Ahead, wanted } => {
                 self.write_inside(inner, Inside::Ahead { wanted: *wanted })?;
             }
-            Tree::Look { inner, way: Way::Behind, wanted } => {
+            Expression::Look { inner, direction: Direction::Behind, wanted } => {
                 let (least, most) = inner.width();
                 self.write_inside(inner, Inside::Behind { wanted: *wanted, least, most })?;
             }
-            Tree::Assert(assertion @ (Assertion::Boundary | Assertion::NoBoundary)) => {
-                let one = self.one(&One::word())?;
+            Expression::Assert(assertion @ (Assertion::Boundary | Assertion::NoBoundary)) => {
+                let one = self.one(&Class::word())?;
                 self.push(Instruction::Boundary { one, wanted: *assertion == Assertion::Boundary })?;
             }
-            Tree::Assert(assertion) => {
+            Expression::Assert(assertion) => {
                 self.push(Instruction::Assert(*assertion))?;
             }
-            Tree::Same(number) => {
-                self.push(Instruction::Same(2 * number.checked_sub(1)?))?;
+            Expression::BackReference(number) => {
+                self.push(Instruction::BackReference(2 * number.checked_sub(1)?))?;
             }
         }
         Some(())
     }
 
-    fn one(&mut self, one: &One) -> Option<usize> {
+    fn one(&mut self, one: &Class) -> Option<usize> {
         if let Some(known) = self.ones.iter().position(|known| known.source == one.source) {
             return Some(known);
         }
-        self.ones.push(OneOf::new(one)?);
+        self.ones.push(ClassMatcher::new(one)?);
         Some(self.ones.len() - 1)
     }
 
-    fn write_any(&mut self, branches: &[Tree]) -> Option<()> {
+    fn write_any(&mut self, branches: &[Expression]) -> Option<()> {
         let mut ends = Vec::new();
         for (at, branch) in branches.iter().enumerate() {
             if at + 1 == branches.len() {
@@ -215,7 +215,13 @@ impl Program {
         Some(())
     }
 
-    fn write_repeat(&mut self, inner: &Tree, least: u64, most: Option<u64>, order: Order) -> Option<()> {
+    fn write_repeat(
+        &mut self,
+        inner: &Expression,
+        least: u64,
+        most: Option<u64>,
+        order: Order,
+    ) -> Option<()> {
         for _ in 0..least {
             self.write(inner)?;
         }
@@ -251,7 +257,7 @@ impl Program {
         Some(())
     }
 
-    fn write_inside(&mut self, inner: &Tree, what: Inside) -> Option<()> {
+    fn write_inside(&mut self, inner: &Expression, what: Inside) -> Option<()> {
         let start = self.push(Instruction::Done)?;
         self.write(inner)?;
         self.push(Instruction::Done)?;
@@ -293,21 +299,21 @@ impl Search<'_> {
     }
 
     fn save(&mut self, slot: usize, value: Option<usize>) -> Result<(), OutOfSteps> {
-        if let Some(place) = self.slots.get_mut(slot) {
-            let old = std::mem::replace(place, value);
+        if let Some(current) = self.slots.get_mut(slot) {
+            let old = std::mem::replace(current, value);
             self.keep(Kept::Slot { slot, value: old })?;
         }
         Ok(())
     }
 
-    /// The next place to try; nothing when there is none since `floor`.
+    /// The next position to try; `None` if there is none since `floor`.
     fn back(&mut self, floor: usize) -> Option<(usize, usize)> {
         while self.kept.len() > floor {
             match self.kept.pop()? {
                 Kept::Place { at, position } => return Some((at, position)),
                 Kept::Slot { slot, value } => {
-                    if let Some(place) = self.slots.get_mut(slot) {
-                        *place = value;
+                    if let Some(current) = self.slots.get_mut(slot) {
+                        *current = value;
                     }
                 }
             }
@@ -330,11 +336,11 @@ impl Search<'_> {
             let next = match self.program.code.get(at) {
                 None => return Err(OutOfSteps),
                 Some(Instruction::Done) if wanted_end.is_none_or(|wanted| wanted == position) => {
-                    self.forget_places(floor)?;
+                    self.forget_positions(floor)?;
                     return Ok(Some(position));
                 }
                 Some(Instruction::Done) => None,
-                Some(Instruction::One(one)) => self.one(*one, position)?.map(|end| (at + 1, end)),
+                Some(Instruction::Class(one)) => self.one(*one, position)?.map(|end| (at + 1, end)),
                 Some(Instruction::Split(first, second)) => {
                     self.keep(Kept::Place { at: *second, position })?;
                     Some((*first, position))
@@ -354,7 +360,9 @@ impl Search<'_> {
                 Some(Instruction::Boundary { one, wanted }) => {
                     (self.is_boundary(*one, position)? == *wanted).then_some((at + 1, position))
                 }
-                Some(Instruction::Same(slot)) => self.same(*slot, position)?.map(|end| (at + 1, end)),
+                Some(Instruction::BackReference(slot)) => {
+                    self.same(*slot, position)?.map(|end| (at + 1, end))
+                }
                 Some(Instruction::Inside { end, what }) => {
                     self.inside(at + 1, *what, position)?.map(|position| (*end, position))
                 }
@@ -366,8 +374,8 @@ impl Search<'_> {
         }
     }
 
-    /// Takes out the places since `floor`, and leaves what undoes slots.
-    fn forget_places(&mut self, floor: usize) -> Result<(), OutOfSteps> {
+    /// Takes out the positions since `floor`, and leaves what undoes slots.
+    fn forget_positions(&mut self, floor: usize) -> Result<(), OutOfSteps> {
         self.spend(self.kept.len() - floor)?;
         let mut end = floor;
         for at in floor..self.kept.len() {
@@ -412,8 +420,8 @@ impl Search<'_> {
     fn same(&mut self, slot: usize, position: usize) -> Result<Option<usize>, OutOfSteps> {
         let slot_at = |slot: usize| self.slots.get(slot).copied().flatten();
         // ECMA 262, BackreferenceMatcher: a group that took no part, or is not yet closed, is found anywhere.
-        let place = slot_at(slot).zip(slot_at(slot + 1));
-        let Some(found) = place.and_then(|(start, end)| self.text.get(start..end)) else {
+        let range = slot_at(slot).zip(slot_at(slot + 1));
+        let Some(found) = range.and_then(|(start, end)| self.text.get(start..end)) else {
             return Ok(Some(position));
         };
         self.spend(found.len() / 16)?;
@@ -463,13 +471,13 @@ impl Search<'_> {
         most: Option<u64>,
     ) -> Result<bool, OutOfSteps> {
         let text = self.text.get(..position).unwrap_or_default();
-        let places = text.char_indices().rev().map(|(place, _)| place);
-        for (width, place) in (0_u64..).zip([position].into_iter().chain(places)) {
+        let before = text.char_indices().rev().map(|(at, _)| at);
+        for (width, at) in (0_u64..).zip([position].into_iter().chain(before)) {
             if most.is_some_and(|most| width > most) {
                 break;
             }
             self.spend(1)?;
-            if width >= least && self.run(start, place, Some(position))?.is_some() {
+            if width >= least && self.run(start, at, Some(position))?.is_some() {
                 return Ok(true);
             }
         }

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{OutOfSteps, Program};
-use crate::arguments::expression::Tree;
+use crate::expression::Expression;
 
 fn library(pattern: &str) -> Option<jsonschema::Validator> {
     jsonschema::options().offline().build(&json!({ "pattern": pattern })).ok()
 }
 
 fn finds(pattern: &str, text: &str) -> Result<bool, OutOfSteps> {
-    let program = Program::new(&Tree::read(pattern).unwrap()).unwrap();
+    let program = Program::new(&Expression::read(pattern).unwrap()).unwrap();
     program.finds(text, &mut 10_000_000)
 }
 
@@ -27,7 +27,7 @@ fn check(pattern: &str, right: &[&str], wrong: &[&str]) {
 }
 
 #[test]
-fn expressions_that_go_back_find_what_they_say() {
+fn expressions_that_backtrack_find_what_they_say() {
     check("^(?!.*\\.\\.)[a-z.]+$", &["a", "a.b", "."], &["", "a..b", "A"]);
     check("^(?=.*[A-Z])(?=.*\\d).{8,}$", &["Passw0rdx", "A1______"], &["password1", "PASSWORD", "A1"]);
     check("(?<![a-z])foo", &["foo", "xx foo", "Afoo"], &["xfoo", "fo", ""]);
@@ -68,7 +68,7 @@ fn a_group_that_took_no_part_is_found_anywhere() {
 
 #[test]
 fn steps_are_taken_and_run_out() {
-    let program = |pattern: &str| Program::new(&Tree::read(pattern).unwrap()).unwrap();
+    let program = |pattern: &str| Program::new(&Expression::read(pattern).unwrap()).unwrap();
     let text = "a".repeat(18_000);
     for pattern in ["(?=(a*))\\1b", "(?<=a*)b", "^(a|a)*\\1b$", "(?:(?=(?:(?=.*).)*).)*b", "(?=a{1,50}){50}b"]
     {
@@ -87,14 +87,14 @@ fn steps_are_taken_and_run_out() {
 
 #[test]
 fn what_is_too_long_or_not_known_is_not_written() {
-    assert!(Program::new(&Tree::read("(?=(?:a{200}){200})").unwrap()).is_none());
-    assert!(Program::new(&Tree::read("(?=(?:){1000000000})").unwrap()).is_none());
+    assert!(Program::new(&Expression::read("(?=(?:a{200}){200})").unwrap()).is_none());
+    assert!(Program::new(&Expression::read("(?=(?:){1000000000})").unwrap()).is_none());
     for pattern in
         ["\\Ga", "a\\K", "(?R)", "(?(1)a|b)", "(?x) a", "(*FAIL)", "a**", "(a", "a)", "[a", "\\", "a{2,1}"]
     {
-        assert_eq!(Tree::read(pattern), None, "{pattern}");
+        assert_eq!(Expression::read(pattern), None, "{pattern}");
     }
-    assert_eq!(Tree::read(&"(".repeat(100_000)), None);
+    assert_eq!(Expression::read(&"(".repeat(100_000)), None);
 }
 
 fn expression() -> impl Strategy<Value = String> {
@@ -118,18 +118,20 @@ fn expression() -> impl Strategy<Value = String> {
 }
 
 /// Whether a group refers to one that is still open, which the library does not take for one that found nothing.
-fn refers_to_open(tree: &Tree, open: &mut Vec<usize>) -> bool {
+fn refers_to_open(tree: &Expression, open: &mut Vec<usize>) -> bool {
     match tree {
-        Tree::One(_) | Tree::Assert(_) => false,
-        Tree::Same(number) => open.contains(number),
-        Tree::All(parts) | Tree::Any(parts) => parts.iter().any(|part| refers_to_open(part, open)),
-        Tree::Group(inner, number) => {
+        Expression::Class(_) | Expression::Assert(_) => false,
+        Expression::BackReference(number) => open.contains(number),
+        Expression::All(parts) | Expression::Any(parts) => {
+            parts.iter().any(|part| refers_to_open(part, open))
+        }
+        Expression::Group(inner, number) => {
             open.push(*number);
             let found = refers_to_open(inner, open);
             open.pop();
             found
         }
-        Tree::Repeat { inner, .. } | Tree::Atomic(inner) | Tree::Look { inner, .. } => {
+        Expression::Repeat { inner, .. } | Expression::Atomic(inner) | Expression::Look { inner, .. } => {
             refers_to_open(inner, open)
         }
     }
@@ -143,12 +145,12 @@ proptest! {
         pattern in expression(),
         texts in prop::collection::vec("[abc€ \n]{0,6}", 6),
     ) {
-        let goes_back = Tree::read(&pattern).is_some_and(|tree| tree.goes_back());
-        let pattern = if goes_back { pattern } else { format!("{pattern}(?!é)") };
-        prop_assume!(Tree::read(&pattern).is_none_or(|tree| !refers_to_open(&tree, &mut Vec::new())));
+        let backtracks = Expression::read(&pattern).is_some_and(|tree| tree.backtracks());
+        let pattern = if backtracks { pattern } else { format!("{pattern}(?!é)") };
+        prop_assume!(Expression::read(&pattern).is_none_or(|tree| !refers_to_open(&tree, &mut Vec::new())));
         // The library takes a group that found nothing for one that is nowhere.
-        let told = pattern.replace("\\1", "(?(1)\\1|)").replace("\\2", "(?(2)\\2|)");
-        let Some(library) = library(&format!("(?=){told}")) else { return Ok(()) };
+        let written = pattern.replace("\\1", "(?(1)\\1|)").replace("\\2", "(?(2)\\2|)");
+        let Some(library) = library(&format!("(?=){written}")) else { return Ok(()) };
         for text in texts {
             let value = Value::String(text.clone());
             prop_assert_eq!(finds(&pattern, &text), Ok(library.is_valid(&value)), "{} {:?}", pattern, text);

@@ -1,0 +1,411 @@
+//! Whether checking arguments against a schema can take longer than its size lets expect.
+//!
+//! The library follows every reference each time it meets one. A schema whose parts refer twice to the next part
+//! costs 2ⁿ steps then, so does one keyword that looks at what all others looked at inside another one. A regular
+//! expression that backtracks can take as long. Nearly all schemas are harmless; this finds the others without following
+//! any path twice.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{
+    omit::{UNEVALUATED, has_keyword},
+    patterns::Survey,
+    walk::{REFERENCES, each_schema_and_value},
+};
+use crate::schema::refs::percent_decoded;
+
+/// Schemas that a document may have when all references are written out.
+const MAX_UNFOLDED: u64 = 10_000;
+/// Schemas and references one inside the other.
+const MAX_DEPTH: u32 = 256;
+/// Schemas that are compiled for all orders in which documents are entered, and documents entered one from the other.
+const MAX_COMPILED: u64 = 100_000;
+const MAX_ENTERED: usize = 256;
+/// References that may lead from one to the next: what the library makes of them is dropped on the stack.
+const MAX_REFERENCES: usize = 5_000;
+
+/// Keywords that make more than one pass over a part possible.
+const REPEATING: [&str; 5] =
+    ["$ref", "$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"];
+
+/// What can go wrong with a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Risk {
+    /// Nothing: time grows with the size of schema and arguments only.
+    None,
+    /// Some arguments can take too long.
+    Arguments,
+    /// Reading the schema can take too long, or its checks cannot be metered.
+    Schema,
+}
+
+/// What can go wrong with `schema`, and the states that its patterns can have active at once for one text.
+pub(super) fn risk_of(schema: &Value, patterns: &Survey) -> (Risk, u64) {
+    let of_patterns = if patterns.is_counted { Risk::Arguments } else { Risk::None };
+    if !has_keyword(schema, &REPEATING) {
+        return (of_patterns, patterns.active);
+    }
+    let mut walk =
+        Walk { root: schema, patterns, weights: HashMap::new(), unevaluated: false, has_documents: false };
+    let weight = walk.weigh(schema, 0);
+    let risk = if weight.schemas <= MAX_UNFOLDED {
+        of_patterns
+    } else if (walk.has_documents && Documents::of(schema).schemas_to_compile() > MAX_COMPILED)
+        || references(schema) > MAX_REFERENCES
+        || (walk.unevaluated && Compilation::of(schema).takes_too_long(schema))
+        || patterns.refers_to_values
+    {
+        Risk::Schema
+    } else {
+        Risk::Arguments
+    };
+    (risk, weight.states)
+}
+
+fn references(schema: &Value) -> usize {
+    let mut count = 0;
+    each_schema_and_value(schema, &mut |schema, _| {
+        count += usize::from(REFERENCES.iter().any(|keyword| schema.get(keyword).is_some()));
+    });
+    count
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    patterns: &'a Survey,
+    /// By address; nothing while a schema is being weighed.
+    weights: HashMap<usize, Option<Weight>>,
+    unevaluated: bool,
+    has_documents: bool,
+}
+
+/// What there is in a schema when all references are written out; the most where that has no end.
+#[derive(Clone, Copy)]
+struct Weight {
+    schemas: u64,
+    /// Of the patterns.
+    states: u64,
+}
+
+impl Weight {
+    const NONE: Self = Self { schemas: 0, states: 0 };
+    const ONE: Self = Self { schemas: 1, states: 0 };
+    const ENDLESS: Self = Self { schemas: u64::MAX, states: u64::MAX };
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            schemas: self.schemas.saturating_add(other.schemas),
+            states: self.states.saturating_add(other.states),
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn weigh(&mut self, schema: &'a Value, depth: u32) -> Weight {
+        let Value::Object(map) = schema else { return Weight::ONE };
+        let address = std::ptr::from_ref(schema).addr();
+        match self.weights.get(&address) {
+            Some(Some(known)) => return *known,
+            Some(None) => return Weight::ENDLESS,
+            None => {}
+        }
+        self.weights.insert(address, None);
+        let weight = if depth > MAX_DEPTH { Weight::ENDLESS } else { self.weigh_members(map, depth) };
+        self.weights.insert(address, Some(weight));
+        weight
+    }
+
+    fn weigh_members(&mut self, map: &'a Map<String, Value>, depth: u32) -> Weight {
+        let mut sum = Weight::ONE;
+        let mut factor = 1;
+        for (key, value) in map {
+            let weight = match (key.as_str(), value) {
+                ("$ref", Value::String(target)) => match self.target(target) {
+                    Some(target) => self.weigh(target, depth + 1),
+                    None => Weight::ENDLESS,
+                },
+                ("$dynamicRef" | "$recursiveRef", _) => Weight::ENDLESS,
+                ("$id" | "id", Value::String(_)) if depth > 0 => {
+                    // References below count from here, which is not followed.
+                    self.has_documents = true;
+                    Weight::ENDLESS
+                }
+                ("pattern", Value::String(pattern)) => self.weigh_pattern(pattern),
+                // Values, not schemas.
+                ("const" | "enum" | "default" | "examples", _)
+                | (_, Value::Null | Value::Number(_) | Value::String(_)) => Weight::NONE,
+                ("$defs" | "definitions", Value::Object(inner)) => {
+                    // Counts where it is referred to; what is in it matters to the compiler.
+                    inner.values().for_each(|inner| {
+                        self.weigh(inner, depth + 1);
+                    });
+                    Weight::NONE
+                }
+                ("patternProperties", Value::Object(inner)) => {
+                    let keys = inner.keys().map(|pattern| self.weigh_pattern(pattern));
+                    let keys = keys.fold(Weight::NONE, Weight::plus);
+                    keys.plus(self.sum(inner.values(), depth))
+                }
+                ("properties" | "dependentSchemas" | "dependencies", Value::Object(inner)) => {
+                    self.sum(inner.values(), depth)
+                }
+                (keyword, Value::Object(_) | Value::Bool(_)) => {
+                    if matches!(keyword, "unevaluatedItems" | "unevaluatedProperties") {
+                        // Looks once more at what stands beside it, and at what that looked at.
+                        self.unevaluated = true;
+                        factor = 3;
+                    }
+                    self.weigh(value, depth + 1)
+                }
+                (_, Value::Array(items)) => self.sum(items.iter(), depth),
+            };
+            sum = sum.plus(weight);
+        }
+        Weight { schemas: sum.schemas.saturating_mul(factor), states: sum.states.saturating_mul(factor) }
+    }
+
+    fn weigh_pattern(&self, pattern: &str) -> Weight {
+        Weight { schemas: 0, states: self.patterns.active_states(pattern) }
+    }
+
+    fn sum(&mut self, schemas: impl Iterator<Item = &'a Value>, depth: u32) -> Weight {
+        schemas.fold(Weight::NONE, |sum, schema| sum.plus(self.weigh(schema, depth + 1)))
+    }
+
+    fn target(&self, reference: &str) -> Option<&'a Value> {
+        self.root.pointer(&percent_decoded(reference.strip_prefix('#')?))
+    }
+}
+
+/// The documents in a schema: itself, and whatever has a name inside it.
+#[derive(Default)]
+struct Documents<'a> {
+    names: Vec<&'a str>,
+    /// How many schemas are in each, without those of documents inside it.
+    sizes: Vec<u64>,
+    /// What each one refers to or contains: the last part of a name.
+    edges: Vec<HashSet<&'a str>>,
+}
+
+impl<'a> Documents<'a> {
+    fn of(schema: &'a Value) -> Self {
+        let mut documents = Self { names: vec![""], sizes: vec![0], edges: vec![HashSet::new()] };
+        documents.read(schema, 0, true);
+        documents
+    }
+
+    fn read(&mut self, node: &'a Value, mut document: usize, is_root: bool) {
+        let Value::Object(map) = node else {
+            node.as_array().into_iter().flatten().for_each(|item| self.read(item, document, false));
+            return;
+        };
+        let last = |name: &'a str| name.trim_end_matches('#').rsplit('/').next().unwrap_or_default();
+        let text = |keyword: &str| map.get(keyword).and_then(Value::as_str);
+        if let Some(name) = text("$id").or_else(|| text("id")).filter(|_| !is_root).map(last) {
+            self.edges.get_mut(document).map(|edges| edges.insert(name));
+            self.names.push(name);
+            self.sizes.push(0);
+            self.edges.push(HashSet::new());
+            document = self.names.len() - 1;
+        }
+        let references = REFERENCES.into_iter().filter_map(text);
+        let names =
+            references.map(|target| target.split_once('#').map_or(target, |(name, _)| name)).map(last);
+        self.edges.get_mut(document).into_iter().for_each(|edges| edges.extend(names.clone()));
+        self.sizes.get_mut(document).into_iter().for_each(|size| *size += 1);
+        map.values().for_each(|value| self.read(value, document, false));
+    }
+
+    /// The library compiles a document anew for each order in which others were entered before it.
+    fn schemas_to_compile(&self) -> u64 {
+        let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, name) in self.names.iter().enumerate() {
+            named.entry(name).or_default().push(index);
+        }
+        let mut sum = 0;
+        self.enter(0, &named, &mut Vec::new(), &mut sum);
+        sum
+    }
+
+    fn enter(
+        &self,
+        document: usize,
+        named: &HashMap<&str, Vec<usize>>,
+        entered: &mut Vec<usize>,
+        sum: &mut u64,
+    ) {
+        let (Some(size), Some(edges)) = (self.sizes.get(document), self.edges.get(document)) else { return };
+        entered.push(document);
+        let is_deep = entered.len() > MAX_ENTERED;
+        *sum = sum.saturating_add(if is_deep { u64::MAX } else { *size });
+        for next in edges.iter().filter_map(|name| named.get(name)).flatten() {
+            if *sum > MAX_COMPILED {
+                break;
+            }
+            if !entered.contains(next) {
+                self.enter(*next, named, entered, sum);
+            }
+        }
+        entered.pop();
+    }
+}
+
+/// What compiling a schema with `unevaluatedProperties` or `unevaluatedItems` takes: the library follows from there
+/// whatever applies to the same value, each time it meets it.
+#[derive(Default)]
+struct Compilation<'a> {
+    /// All documents, the whole one first.
+    documents: Vec<&'a Value>,
+    anchors: HashMap<&'a str, Vec<&'a Value>>,
+    /// By address; the most while a schema is being followed, for then it leads to itself.
+    followed: HashMap<usize, u64>,
+}
+
+impl<'a> Compilation<'a> {
+    fn of(schema: &'a Value) -> Self {
+        let mut all = Self { documents: vec![schema], ..Self::default() };
+        each_schema_and_value(schema, &mut |schema, _| {
+            let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+            if text("$id").or_else(|| text("id")).is_some() {
+                all.documents.push(schema);
+            }
+            for name in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
+                all.anchors.entry(name).or_default().push(schema);
+            }
+        });
+        all
+    }
+
+    fn takes_too_long(mut self, schema: &'a Value) -> bool {
+        let mut sum: u64 = 0;
+        each_schema_and_value(schema, &mut |schema, _| {
+            if UNEVALUATED.iter().any(|keyword| schema.get(keyword).is_some()) {
+                sum = sum.saturating_add(self.follow(schema, 0));
+            }
+        });
+        sum > MAX_UNFOLDED
+    }
+
+    /// The schemas that apply to the same value as `schema`, itself included.
+    fn follow(&mut self, schema: &'a Value, depth: u32) -> u64 {
+        let Value::Object(map) = schema else { return 1 };
+        let address = std::ptr::from_ref(schema).addr();
+        if let Some(known) = self.followed.get(&address) {
+            return *known;
+        }
+        self.followed.insert(address, u64::MAX);
+        let mut sum: u64 = 1;
+        for (key, value) in map {
+            let beside: Vec<&'a Value> = match (key.as_str(), value) {
+                _ if depth > MAX_DEPTH => return u64::MAX,
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
+                    self.targets(reference)
+                }
+                ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => parts.iter().collect(),
+                // What nothing else looked at is read with all the rest, too.
+                ("not" | "if" | "then" | "else" | "unevaluatedProperties" | "unevaluatedItems", part) => {
+                    vec![part]
+                }
+                ("dependentSchemas" | "dependencies", Value::Object(parts)) => parts.values().collect(),
+                _ => Vec::new(),
+            };
+            for part in beside {
+                sum = sum.saturating_add(self.follow(part, depth + 1));
+            }
+        }
+        if UNEVALUATED.iter().any(|keyword| map.contains_key(*keyword)) {
+            sum = sum.saturating_mul(3);
+        }
+        self.followed.insert(address, sum);
+        sum
+    }
+
+    /// Whatever a reference may lead to, whichever document it is in.
+    fn targets(&self, reference: &str) -> Vec<&'a Value> {
+        let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        if let Some(anchored) = self.anchors.get(fragment) {
+            return anchored.clone();
+        }
+        let last = |name: &'a str| name.trim_end_matches('#').rsplit('/').next();
+        let is_meant = |document: &&&'a Value| {
+            let id = document.get("$id").or_else(|| document.get("id")).and_then(Value::as_str);
+            name.is_empty() || id.and_then(last) == name.rsplit('/').next()
+        };
+        let pointer = percent_decoded(fragment);
+        self.documents.iter().filter(is_meant).filter_map(|document| document.pointer(&pointer)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Risk, Survey, risk_of};
+
+    fn chain(count: usize, keyword: &str) -> Value {
+        let next = |index: usize| json!({"$ref": format!("#/$defs/d{}", index + 1)});
+        let parts =
+            (0..count).map(|index| (format!("d{index}"), json!({(keyword): [next(index), next(index)]})));
+        let mut definitions: serde_json::Map<String, Value> = parts.collect();
+        definitions.insert(format!("d{count}"), json!({"type": "string"}));
+        json!({"$ref": "#/$defs/d0", "$defs": definitions})
+    }
+
+    #[test]
+    fn only_schemas_that_can_blow_up_are_a_risk() {
+        let nested = |depth: usize| {
+            (0..depth).fold(
+                json!({"properties": {"a": true}}),
+                |inner, _| json!({"allOf": [inner], "unevaluatedProperties": false}),
+            )
+        };
+        let documents = |count: usize| {
+            let parts = (0..count).map(|index| (format!("r{index}"), json!({"$id": format!("r{index}")})));
+            json!({"$id": "http://example.com/", "$ref": "r0", "$defs": parts.collect::<serde_json::Map<_, _>>()})
+        };
+        // Each refers to all of them, so that they can be entered in any order.
+        let entangled = |count: usize| {
+            let all: Vec<Value> = (0..count).map(|index| json!({"$ref": format!("r{index}")})).collect();
+            let part =
+                |index: usize| json!({"$id": format!("r{index}"), "properties": {"a": {"allOf": all}}});
+            let parts: serde_json::Map<_, _> =
+                (0..count).map(|index| (format!("r{index}"), part(index))).collect();
+            json!({"$id": "http://example.com/", "$ref": "r0", "$defs": parts})
+        };
+        let beside = |mut schema: Value| {
+            schema["unevaluatedProperties"] = json!(false);
+            schema
+        };
+        let shared = json!({"properties": {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}}, "$defs": {"d": {"enum": [1]}}});
+        for (schema, expected) in [
+            (json!(true), Risk::None),
+            (json!({"type": "object", "properties": {"default": {"type": "string"}}}), Risk::None),
+            (shared, Risk::None),
+            (chain(8, "allOf"), Risk::None),
+            (chain(20, "allOf"), Risk::Arguments),
+            (chain(400, "anyOf"), Risk::Arguments),
+            (json!({"properties": {"default": chain(20, "anyOf")}, "$defs": {}}), Risk::Arguments),
+            (json!({"properties": {"next": {"$ref": "#"}}}), Risk::Arguments),
+            (json!({"$dynamicRef": "#x", "$dynamicAnchor": "x"}), Risk::Arguments),
+            (json!({"$ref": "http://example.com/elsewhere"}), Risk::Arguments),
+            (json!({"pattern": "^[a-z]+$", "patternProperties": {"^x-": true}}), Risk::None),
+            (json!({"items": {"pattern": "^(?!x)"}}), Risk::Arguments),
+            (json!({"patternProperties": {"(a)\\1": true}}), Risk::Arguments),
+            (json!({"default": {"pattern": "^(?!x)"}}), Risk::None),
+            (documents(4), Risk::Arguments),
+            (documents(40), Risk::Arguments),
+            (entangled(5), Risk::Arguments),
+            (entangled(8), Risk::Schema),
+            (nested(2), Risk::None),
+            (nested(12), Risk::Schema),
+            (json!({"properties": {"next": {"$ref": "#"}}, "unevaluatedProperties": false}), Risk::Arguments),
+            (beside(chain(8, "allOf")), Risk::None),
+            (beside(chain(20, "allOf")), Risk::Schema),
+            (beside(json!({"allOf": [{"$ref": "#"}]})), Risk::Schema),
+        ] {
+            assert_eq!(risk_of(&schema, &Survey::of(&schema)).0, expected, "{schema}");
+        }
+    }
+}
