@@ -151,7 +151,7 @@ impl UpstreamRequest {
         // A member that stands there twice is one that nobody can read; ours know of this hop.
         for (key, value) in &self.meta {
             if !options.meta.iter().any(|(known, _)| known == key) {
-                options.meta.push((key.clone(), value.clone()));
+                options.meta.push((key.clone().into(), value.clone()));
             }
         }
         options.progress = notes;

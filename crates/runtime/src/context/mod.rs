@@ -66,11 +66,9 @@ impl RequestContext {
             (meta::TRACEPARENT, self.traceparent.as_ref()),
             (meta::TRACESTATE, self.tracestate.as_ref()),
         ];
-        for (key, value) in entries {
-            if let Some(value) = value.and_then(|value| RawJson::of(value.as_ref()).ok()) {
-                options = options.with_meta(key, value);
-            }
-        }
+        let written = |value: &Arc<str>| RawJson::of(value.as_ref()).ok();
+        let given = entries.into_iter().filter_map(|(key, value)| Some((key.into(), written(value?)?)));
+        options.meta.extend(given);
         options
     }
 }
