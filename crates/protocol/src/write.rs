@@ -140,7 +140,7 @@ pub fn write_error(out: &mut Vec<u8>, id: &RawJson, error: &RpcError) {
 
 fn write_method(out: &mut Vec<u8>, method: &str, params: &[(&str, &[u8])], entries: &[MetaEntry<'_>]) {
     out.extend_from_slice(b"\"method\":");
-    write_json(out, method);
+    write_text(out, method);
     if !params.is_empty() || !entries.is_empty() {
         out.extend_from_slice(b",\"params\":");
         write_params(out, params, entries);
@@ -165,15 +165,26 @@ fn write_members(out: &mut Vec<u8>, members: &[(&str, &[u8])]) {
         if index > 0 {
             out.push(b',');
         }
-        write_json(out, key);
+        write_text(out, key);
         out.push(b':');
         // On stdio, a line break in pretty-printed JSON would end the message.
-        if value.contains(&b'\n') || value.contains(&b'\r') {
+        if memchr::memchr2(b'\n', b'\r', value).is_some() {
             out.extend(value.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
         } else {
             out.extend_from_slice(value);
         }
     }
+}
+
+/// Appends a string. Nearly all that we write are plain, and copying them costs much less than looking at each letter.
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().any(|byte| matches!(byte, ..b' ' | b'"' | b'\\')) {
+        return write_json(out, text);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
