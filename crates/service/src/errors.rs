@@ -125,7 +125,8 @@ pub(crate) fn event_stream(events: impl Stream<Item = Option<Bytes>> + Send + 's
 /// The type of a body, without its parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     let given = headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-    given.split(';').next().unwrap_or_default().trim()
+    let end = given.bytes().position(|byte| byte == b';').unwrap_or(given.len());
+    given.get(..end).unwrap_or_default().trim()
 }
 
 /// The types that a caller accepts, without their parameters, in its order.

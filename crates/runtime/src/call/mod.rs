@@ -179,10 +179,13 @@ impl Runtime {
                 notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
                 let sent = Value::Object(parsed.object);
                 let value = match plan {
-                    Some(plan) if !parsed.raw && !plan.is_identity() => plan.decode(&sent).map_err(|error| {
-                        let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                        Box::new((written(&sent), failure))
-                    })?,
+                    Some(plan) if !parsed.raw && !plan.is_identity() => {
+                        plan.decode(&sent).map_err(|error| {
+                            let failure =
+                                Failure::Arguments(format!("The arguments cannot be read: {error}"));
+                            Box::new((written(&sent), failure))
+                        })?
+                    }
                     Some(_) | None => sent,
                 };
                 let text = written(&value);

@@ -31,7 +31,7 @@ use crate::connections::Link;
 use crate::counted::{count_body, needs_counting};
 use crate::errors::{ApiError, code, collected, media_type};
 use crate::gateway::Gateway;
-use crate::metrics::{Provider, RouteIndex};
+use crate::metrics::RouteIndex;
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::request_ids::{context_of, write_ids};
 use crate::routes;
@@ -144,8 +144,7 @@ impl Guard {
             cors::allow(origin, headers);
         }
         let (took, status) = (started.elapsed(), response.status());
-        let provider = response.extensions_mut().remove::<Provider>();
-        let named = provider.as_ref().map(|provider| &*provider.0).or_else(|| self.provider_in(&passing));
+        let named = passing.context.held.provider().or_else(|| self.provider_in(&passing));
         let index = passing.route.map_or(RouteIndex::UNKNOWN, |(index, _)| RouteIndex::new(index));
         self.gateway.state.metrics.request(index, status, took, named);
         log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
@@ -296,8 +295,7 @@ impl Guard {
         }
         // Boxed: few answers are long, and all requests would carry the future along. One that waits for room is still a
         // request at work.
-        let response =
-            Box::pin(count_body(&passing.context, self.gateway.fleet().results(), response)).await;
+        let response = Box::pin(count_body(&passing.context, self.gateway.fleet().results(), response)).await;
         drop(entered);
         Ok(response)
     }

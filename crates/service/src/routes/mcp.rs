@@ -14,8 +14,7 @@ use crate::gateway::Gateway;
 /// Answers as the endpoint does, which counts nearly all of its long messages itself.
 pub(super) async fn answer(gateway: Gateway, operation: Operation, request: HttpRequest) -> Response {
     let response = gateway.mcp().answer(operation, request).await;
-    let is_counted =
-        matches!(response.body(), gateway_mcp::Body::Message(text) if text.len() > FREE_BYTES);
+    let is_counted = matches!(response.body(), gateway_mcp::Body::Message(text) if text.len() > FREE_BYTES);
     let mut response = response.map(|body| match body {
         gateway_mcp::Body::Empty => Body::empty(),
         gateway_mcp::Body::Message(text) | gateway_mcp::Body::Uncounted(text) => Body::from(text),

@@ -104,9 +104,9 @@ impl Fleet {
             Ok(prepared) => prepared,
             Err(error) => return Answered { outcome: Err(error), ran_on: None },
         };
-        let name = json_text(&tool.name);
+        let name = RawJson::text(&tool.name);
         let text = arguments.as_ref().map_or(b"{}".as_slice(), RawJson::as_bytes);
-        let mut params = vec![("name", name.as_slice()), ("arguments", text)];
+        let mut params = vec![("name", name.as_bytes()), ("arguments", text)];
         params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
         let headers = mirrored(tool, arguments.as_ref());
         let mut attempts = Attempts::default();
@@ -304,8 +304,4 @@ fn mirrored(tool: &CatalogueTool, arguments: Option<&RawJson>) -> Vec<(String, S
             Some((parameter.header.clone(), encode_header_value(value)?))
         })
         .collect()
-}
-
-fn json_text(text: &str) -> Vec<u8> {
-    serde_json::to_vec(text).unwrap_or_else(|_| b"null".to_vec())
 }
