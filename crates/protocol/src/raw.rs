@@ -6,8 +6,6 @@ use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::write::write_text;
-
 /// Reads `text` as `T`. UTF-8 is checked once for the whole text, which is cheaper than once per string.
 pub fn read_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, serde_json::Error> {
     match std::str::from_utf8(text) {
@@ -15,6 +13,19 @@ pub fn read_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, serde_json
         // An invalid string is an error only if something reads it, and then with its position.
         Err(_) => serde_json::from_slice(text),
     }
+}
+
+/// Appends a string. Nearly all that we write are plain, and copying them costs much less than looking at each letter.
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().any(|byte| matches!(byte, ..b' ' | b'"' | b'\\')) {
+        // Writing into memory has no way to fail.
+        let _ = serde_json::to_writer(out, text);
+        return;
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 /// One JSON value as its original text, including key order, big numbers and unknown fields.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::errors::RpcError;
-use crate::raw::RawJson;
+use crate::raw::{RawJson, write_text};
 
 /// One member of a request's `_meta`: its key and its JSON text.
 pub type MetaEntry<'a> = (&'a str, &'a [u8]);
@@ -174,17 +174,6 @@ fn write_members(out: &mut Vec<u8>, members: &[(&str, &[u8])]) {
             out.extend_from_slice(value);
         }
     }
-}
-
-/// Appends a string. Nearly all that we write are plain, and copying them costs much less than looking at each letter.
-pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
-    if text.bytes().any(|byte| matches!(byte, ..b' ' | b'"' | b'\\')) {
-        return write_json(out, text);
-    }
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'"');
 }
 
 fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
