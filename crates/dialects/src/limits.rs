@@ -61,6 +61,10 @@ pub(crate) fn cut_text(text: &str, limit: usize) -> String {
 
 /// Shows every schema in the value of a keyword.
 fn show_schemas<'a>(name: &str, value: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
+    // Most members are texts, for which no keyword needs to be looked up.
+    if value.as_str().is_some() {
+        return;
+    }
     match Holds::of(name) {
         Holds::Table => value.each_member(&mut |_, schema| visit(schema)),
         Holds::List | Holds::SchemaOrList if value.is_array() => value.each_item(visit),

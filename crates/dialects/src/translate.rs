@@ -200,7 +200,13 @@ impl Translator {
         distinct.into_iter().zip(legal).collect()
     }
 
-    fn translate_named<'a>(&self, tool: &'a Value, name: &'a str, wire_name: &str) -> ToolTranslation<'a> {
+    /// Translates one tool under a name that the dialect allows.
+    pub fn translate_named<'a>(
+        &self,
+        tool: &'a Value,
+        name: &'a str,
+        wire_name: &str,
+    ) -> ToolTranslation<'a> {
         let Value::Object(members) = tool else {
             return ToolTranslation::quarantined(name, "the tool is not a JSON object".to_owned());
         };

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use gateway_protocol::RawJson;
 use gateway_runtime::Runtime;
 use gateway_runtime::lists::Finder;
@@ -73,10 +74,11 @@ impl Endpoint {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.0.tasks.spawn(async move {
-            let _slot = slot;
-            work.await
-        })
+        // Mapped, not awaited in another block: that would hold the future twice, and move it.
+        self.0.tasks.spawn(work.map(move |output| {
+            drop(slot);
+            output
+        }))
     }
 }
 

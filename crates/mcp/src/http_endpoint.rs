@@ -44,7 +44,7 @@ impl Endpoint {
     async fn post(&self, request: HttpRequest) -> Result<Response, Refused> {
         if let Some(batch) = legacy::Batch::read(&request.body) {
             self.view(&request)?;
-            return legacy::post_batch(self, request, batch).await;
+            return Box::pin(legacy::post_batch(self, request, batch)).await;
         }
         let incoming =
             parse_strict_message(request.body.clone()).map_err(|error| Refused::unreadable(&error))?;

@@ -41,7 +41,7 @@ pub use message::{
 };
 pub use object::RawObject;
 pub use printable::{printable, printable_json, printable_lines};
-pub use raw::RawJson;
+pub use raw::{RawJson, read_json};
 pub use repeated::{Repeated, find_repeated, without_repeats};
 pub use results::{CallResultView, ResultType};
 pub use scan::{Addressee, IdScanner};

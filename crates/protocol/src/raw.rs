@@ -7,12 +7,25 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// Reads `text` as `T`. UTF-8 is checked once for the whole text, which is cheaper than once per string.
-pub(crate) fn read_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, serde_json::Error> {
+pub fn read_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, serde_json::Error> {
     match std::str::from_utf8(text) {
         Ok(text) => serde_json::from_str(text),
         // An invalid string is an error only if something reads it, and then with its position.
         Err(_) => serde_json::from_slice(text),
     }
+}
+
+/// Appends a string. Nearly all that we write are plain, and copying them costs much less than looking at each letter.
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().any(|byte| matches!(byte, ..b' ' | b'"' | b'\\')) {
+        // Writing into memory has no way to fail.
+        let _ = serde_json::to_writer(out, text);
+        return;
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 /// One JSON value as its original text, including key order, big numbers and unknown fields.
@@ -30,19 +43,19 @@ impl RawJson {
         Ok(Self(inner))
     }
 
-    /// The part of `owner` that `value` borrows from; shares the memory.
-    pub(crate) fn part_of(owner: &Bytes, value: &RawValue) -> Self {
-        Self(owner.slice_ref(value.get().as_bytes()))
+    /// The text of `value`; shares the memory of `owner` if `value` was read from it.
+    pub fn part_of(owner: &Bytes, value: &RawValue) -> Self {
+        let (own, part) = (owner.as_ptr_range(), value.get().as_bytes().as_ptr_range());
+        if own.start <= part.start && part.end <= own.end {
+            return Self(owner.slice_ref(value.get().as_bytes()));
+        }
+        Self(Bytes::copy_from_slice(value.get().as_bytes()))
     }
 
     /// The text of `value`; shares the memory if `value` was read from this text.
     #[must_use]
     pub fn part(&self, value: &RawValue) -> Self {
-        let (own, part) = (self.0.as_ptr_range(), value.get().as_bytes().as_ptr_range());
-        if own.start <= part.start && part.end <= own.end {
-            return Self::part_of(&self.0, value);
-        }
-        Self(Bytes::copy_from_slice(value.get().as_bytes()))
+        Self::part_of(&self.0, value)
     }
 
     /// Copies of the texts in one new allocation.
@@ -58,6 +71,13 @@ impl RawJson {
     /// A text that is known to be one JSON value in UTF-8, without white space around it.
     pub(crate) fn trusted(text: Bytes) -> Self {
         Self(text)
+    }
+
+    /// A string written as JSON.
+    pub fn text(text: &str) -> Self {
+        let mut out = Vec::with_capacity(text.len() + 2);
+        write_text(&mut out, text);
+        Self(out.into())
     }
 
     /// A value written as JSON.

@@ -86,11 +86,7 @@ pub(crate) fn last_of_each<E, N: Ord + ?Sized>(
     entries: &[E],
     name: impl Fn(&E) -> &N,
 ) -> Option<Vec<Option<usize>>> {
-    let is_repeated = |(index, entry): (usize, &E)| {
-        let earlier = entries.get(..index).unwrap_or_default();
-        earlier.iter().any(|other| name(other) == name(entry))
-    };
-    if entries.len() <= FEW && !entries.iter().enumerate().any(is_repeated) {
+    if are_few_and_differ(entries, |one, other| name(one) == name(other)) {
         return None;
     }
     let mut order: Vec<(&N, usize)> =
@@ -109,38 +105,27 @@ pub(crate) fn last_of_each<E, N: Ord + ?Sized>(
     (distinct < entries.len()).then_some(last)
 }
 
-/// Up to this many names are compared with each other; more are sorted, which is never quadratic.
-const FEW: usize = 12;
+/// Whether no two of a few names are the same. More than a few are sorted, which is never quadratic.
+fn are_few_and_differ<T>(names: &[T], is_same: impl Fn(&T, &T) -> bool) -> bool {
+    const FEW: usize = 12;
+    let is_repeated = |(index, name): (usize, &T)| names.iter().take(index).any(|other| is_same(other, name));
+    names.len() <= FEW && !names.iter().enumerate().any(is_repeated)
+}
 
-/// The closing quote of a string whose content begins at `at`.
+/// The closing quote of a string whose content begins at `start`.
 #[inline]
-fn string_end(text: &[u8], mut at: usize) -> usize {
-    // The high bit of each byte of a word that is zero; bytes after the first such one may be marked in error.
-    let zeros =
-        |word: u64| word.wrapping_sub(u64::from_ne_bytes([0x01; 8])) & !word & u64::from_ne_bytes([0x80; 8]);
-    let start = at;
-    // Eight bytes at once, as most strings are ordinary text.
-    while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let quotes = zeros(u64::from_le_bytes(*eight) ^ u64::from_ne_bytes([b'"'; 8]));
-        if quotes != 0 {
-            at += usize::try_from(quotes.trailing_zeros() / 8).unwrap_or(0);
-            // Only a quote after a backslash may be part of the string.
-            if text.get(at.wrapping_sub(1)) != Some(&b'\\') {
-                return at;
-            }
-            break;
+fn string_end(text: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while let Some(quote) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
+        let end = at + quote;
+        // A quote behind an odd number of backslashes is part of the string.
+        let before = text.get(start..end).unwrap_or_default();
+        if before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0 {
+            return end;
         }
-        at += 8;
+        at = end + 1;
     }
-    at = start;
-    loop {
-        match text.get(at) {
-            None => return text.len(),
-            Some(b'"') => return at,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
-        }
-    }
+    text.len()
 }
 
 #[inline]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::errors::RpcError;
-use crate::raw::RawJson;
+use crate::raw::{RawJson, write_text};
 
 /// One member of a request's `_meta`: its key and its JSON text.
 pub type MetaEntry<'a> = (&'a str, &'a [u8]);
@@ -140,7 +140,7 @@ pub fn write_error(out: &mut Vec<u8>, id: &RawJson, error: &RpcError) {
 
 fn write_method(out: &mut Vec<u8>, method: &str, params: &[(&str, &[u8])], entries: &[MetaEntry<'_>]) {
     out.extend_from_slice(b"\"method\":");
-    write_json(out, method);
+    write_text(out, method);
     if !params.is_empty() || !entries.is_empty() {
         out.extend_from_slice(b",\"params\":");
         write_params(out, params, entries);
@@ -165,10 +165,10 @@ fn write_members(out: &mut Vec<u8>, members: &[(&str, &[u8])]) {
         if index > 0 {
             out.push(b',');
         }
-        write_json(out, key);
+        write_text(out, key);
         out.push(b':');
         // On stdio, a line break in pretty-printed JSON would end the message.
-        if value.contains(&b'\n') || value.contains(&b'\r') {
+        if memchr::memchr2(b'\n', b'\r', value).is_some() {
             out.extend(value.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
         } else {
             out.extend_from_slice(value);

@@ -1,66 +1,86 @@
 //! Schemas of tools, compiled once each.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use gateway_dialects::arguments::Validator;
+use gateway_dialects::arguments::{Coercion, Validator, render_issues};
 use gateway_dialects::input_schema;
-use gateway_upstream::{Catalogue, CatalogueTool, Fingerprint, UpstreamId};
+use gateway_upstream::{Catalogue, CatalogueTool, ListedTool};
+use serde_json::Value;
 
-/// Compiled schemas of the tools of one catalogue. A schema is compiled when its tool is first called.
+/// Compiled schemas of the tools of one catalogue.
 #[derive(Debug, Default)]
 pub struct Validators {
     snapshot: ArcSwap<Snapshot>,
 }
 
+/// Schemas by the addresses of their tools: a definition is read once, so that one which did not change is the same tool in the
+/// next catalogue.
 #[derive(Debug, Default)]
 struct Snapshot {
     version: u64,
-    by_tool: HashMap<Key, Arc<OnceLock<Validator>>>,
+    by_tool: HashMap<usize, Arc<ToolValidator>>,
 }
 
-/// A schema is the same as long as the definition that the model sees is: hidden and filled-in parameters are a matter of the
-/// configuration, which a reload may change.
-type Key = (UpstreamId, Fingerprint, u64);
+/// The schema of a tool as the model sees the tool, without parameters that are filled in for it. It is compiled when the tool is
+/// first called.
+#[derive(Debug)]
+pub struct ToolValidator {
+    /// Kept, so that no other tool gets its address.
+    tool: Arc<ListedTool>,
+    validator: OnceLock<Validator>,
+}
 
-fn key(tool: &CatalogueTool) -> Key {
-    let mut hasher = DefaultHasher::new();
-    tool.hidden.hash(&mut hasher);
-    for name in tool.injected.keys() {
-        name.hash(&mut hasher);
+impl ToolValidator {
+    fn new(tool: &CatalogueTool) -> Arc<Self> {
+        Arc::new(Self { tool: Arc::clone(tool.shared()), validator: OnceLock::new() })
     }
-    tool.effective.as_ref().map(gateway_protocol::RawJson::as_bytes).hash(&mut hasher);
-    (tool.server.clone(), tool.fingerprint, hasher.finish())
+}
+
+impl Deref for ToolValidator {
+    type Target = Validator;
+
+    fn deref(&self) -> &Validator {
+        self.validator.get_or_init(|| Validator::new(&input_schema(&self.tool.value())))
+    }
 }
 
 impl Validators {
-    /// The compiled schema of `tool`, as the model sees the tool: without parameters that are filled in for it.
-    pub fn get(&self, catalogue: &Catalogue, tool: &CatalogueTool) -> Arc<OnceLock<Validator>> {
-        let cell = self.cell(catalogue, tool);
-        cell.get_or_init(|| Validator::new(&input_schema(&tool.value())));
-        cell
-    }
-
-    fn cell(&self, catalogue: &Catalogue, tool: &CatalogueTool) -> Arc<OnceLock<Validator>> {
+    /// The schema of a tool of `catalogue`.
+    pub fn get(&self, catalogue: &Catalogue, tool: &CatalogueTool) -> Arc<ToolValidator> {
+        let key = |tool: &CatalogueTool| Arc::as_ptr(tool.shared()).addr();
         let snapshot = self.snapshot.load();
         if snapshot.version == catalogue.version()
-            && let Some(cell) = snapshot.by_tool.get(&key(tool))
+            && let Some(validator) = snapshot.by_tool.get(&key(tool))
         {
-            return Arc::clone(cell);
+            return Arc::clone(validator);
         }
-        let by_tool: HashMap<Key, Arc<OnceLock<Validator>>> = catalogue
-            .tools()
-            .iter()
-            .map(|tool| {
-                let key = key(tool);
-                let cell = snapshot.by_tool.get(&key).cloned().unwrap_or_default();
-                (key, cell)
-            })
-            .collect();
-        let cell = by_tool.get(&key(tool)).cloned().unwrap_or_default();
+        let validators = catalogue.tools().iter().map(|tool| {
+            let known = snapshot.by_tool.get(&key(tool)).cloned();
+            (key(tool), known.unwrap_or_else(|| ToolValidator::new(tool)))
+        });
+        let by_tool: HashMap<usize, Arc<ToolValidator>> = validators.collect();
+        let found = by_tool.get(&key(tool)).cloned();
         self.snapshot.store(Arc::new(Snapshot { version: catalogue.version(), by_tool }));
-        cell
+        found.unwrap_or_else(|| ToolValidator::new(tool))
     }
+}
+
+/// Arguments that do not fit, coerced if that is wanted and helps; else why they do not fit. `rename` gives the names that the
+/// caller knows.
+pub fn coerced(
+    validator: &Validator,
+    arguments: &Value,
+    coerce: bool,
+    rename: &dyn Fn(&str) -> String,
+) -> Result<(Value, Vec<Coercion>), String> {
+    if coerce {
+        let (coerced, coercions) = validator.coerce(arguments);
+        if validator.is_valid(&coerced) {
+            return Ok((coerced, coercions));
+        }
+    }
+    Err(render_issues(&validator.validate(arguments), rename))
 }

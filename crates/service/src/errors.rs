@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
+use gateway_runtime::context::Dropped;
 use gateway_runtime::failure::{ErrorStyle, Failure};
 use gateway_runtime::questions::attributed_error;
 
@@ -61,6 +62,15 @@ impl ApiError {
     /// Come back later.
     pub(crate) fn overloaded(status: StatusCode, message: impl Into<String>, seconds: u32) -> Self {
         Self { retry_after: Some(seconds), ..Self::new(status, code::OVERLOADED, message) }
+    }
+
+    /// In place of an answer that was dropped. Nothing says that it may be tried again.
+    pub(crate) fn dropped(dropped: &Dropped) -> Self {
+        let status = match dropped.style {
+            ErrorStyle::Plain => StatusCode::INTERNAL_SERVER_ERROR,
+            ErrorStyle::Precise => StatusCode::BAD_GATEWAY,
+        };
+        Self::new(status, code::RESULT_DROPPED, dropped.message())
     }
 
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
@@ -115,7 +125,8 @@ pub(crate) fn event_stream(events: impl Stream<Item = Option<Bytes>> + Send + 's
 /// The type of a body, without its parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     let given = headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-    given.split(';').next().unwrap_or_default().trim()
+    let end = given.bytes().position(|byte| byte == b';').unwrap_or(given.len());
+    given.get(..end).unwrap_or_default().trim()
 }
 
 /// The types that a caller accepts, without their parameters, in its order.

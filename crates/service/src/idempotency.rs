@@ -50,7 +50,7 @@ impl IdempotencyKey {
     /// The key that a request carries. The route, the query and the body together are what must be the same.
     pub(crate) fn of(
         headers: &HeaderMap,
-        caller: Option<Owner>,
+        caller: Option<&Owner>,
         route: &str,
         query: Option<&str>,
         body: &[u8],
@@ -64,7 +64,7 @@ impl IdempotencyKey {
         // The media type says how the same bytes are read.
         let (query, media) = (query.unwrap_or_default(), media_type(headers));
         let digest = digest_of(&[route.as_bytes(), query.as_bytes(), media.as_bytes(), body]);
-        Ok(Some(Self { name: Name { caller, key: key.into() }, digest }))
+        Ok(Some(Self { name: Name { caller: caller.cloned(), key: key.into() }, digest }))
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
     fn key(caller: &str, key: &str, body: &str) -> IdempotencyKey {
         let mut headers = HeaderMap::new();
         headers.insert(KEY, HeaderValue::from_str(key).unwrap());
-        IdempotencyKey::of(&headers, Some(Owner::caller(caller)), "/execute", None, body.as_bytes())
+        IdempotencyKey::of(&headers, Some(&Owner::caller(caller)), "/execute", None, body.as_bytes())
             .unwrap()
             .unwrap()
     }

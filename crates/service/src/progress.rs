@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum_core::response::Response;
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
@@ -16,12 +16,10 @@ use gateway_upstream::{ResultBudget, UpstreamId, send_lossy};
 use http::HeaderMap;
 use tokio::sync::mpsc;
 
-use crate::counted::dropped_response;
-use crate::errors::{accepted, collected, event_stream};
+use crate::errors::{ApiError, accepted, collected, event_stream};
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
-use gateway_runtime::context::RequestContext;
-use gateway_runtime::context::keeping;
+use gateway_runtime::context::{RequestContext, keeping};
 use gateway_runtime::progress::{ProgressSink, Step, until_done, with_heartbeats};
 
 /// An answer on its way. Boxed, because what is on top of it is moved for every request.
@@ -132,7 +130,7 @@ async fn last_event(response: Response, (budget, context): &(ResultBudget, Reque
     let body = collected(response.into_body()).await.unwrap_or_default();
     match context.count(budget, event("result", &body)).await {
         Ok(event) => event,
-        Err(dropped) => error_event(dropped_response(&dropped)).await,
+        Err(dropped) => error_event(ApiError::dropped(&dropped).into_response()).await,
     }
 }
 

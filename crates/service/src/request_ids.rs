@@ -17,8 +17,8 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 pub(crate) fn context_of(headers: &HeaderMap, caller: Option<Owner>) -> RequestContext {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let correlation = text(CORRELATION).filter(|text| is_plain(text)).map_or_else(random_uuid, Arc::from);
-    let traceparent = text(TRACEPARENT).and_then(child_of).map(Arc::from);
-    let tracestate = text(TRACESTATE).filter(|text| traceparent.is_some() && text.len() <= 512);
+    let traceparent: Option<Arc<str>> = text(TRACEPARENT).and_then(child_of).map(Arc::from);
+    let tracestate = traceparent.as_ref().and_then(|_| text(TRACESTATE)).filter(|text| text.len() <= 512);
     let wants_fresh = headers
         .get_all(header::CACHE_CONTROL)
         .iter()

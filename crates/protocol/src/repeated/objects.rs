@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
 use super::name::compare;
-use super::{skip_space, string_end};
+use super::{are_few_and_differ, skip_space, string_end};
 
 /// A position in a text: four bytes where that is enough.
 pub(super) trait Position: Copy + Ord {
@@ -61,6 +61,9 @@ pub(super) fn first_repeated(text: &[u8]) -> Option<(usize, Range<usize>)> {
 }
 
 fn first_repeat<P: Position>(members: &mut Members<'_, P>) -> ControlFlow<(usize, Range<usize>)> {
+    if are_few_and_differ(members.names, |one, other| members.compare(*one, *other) == Ordering::Equal) {
+        return ControlFlow::Continue(());
+    }
     members.sort_by_name();
     let repeats = members.names.windows(2).filter_map(|pair| match pair {
         [one, other] if members.compare(*one, *other) == Ordering::Equal => Some(*other),
@@ -101,10 +104,13 @@ pub(super) fn each_object<P: Position, B>(
 /// Texts of so many bytes have room for all their names from the start: counting them costs less than growing.
 const LONG: usize = 256 << 10;
 
+/// Positions that most messages have at once, at most.
+const USUAL: usize = 16;
+
 /// Room for as many positions as a long text can have at once.
 fn room<P: Position>(text: &[u8]) -> Vec<P> {
     if text.len() < LONG {
-        return Vec::new();
+        return Vec::with_capacity(USUAL);
     }
     Vec::with_capacity(Tokens::of(text).filter(|(token, _)| *token != Token::Close).count())
 }

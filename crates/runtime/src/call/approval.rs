@@ -61,9 +61,8 @@ impl Runtime {
                 tool.name
             )));
         }
-        if tool.registered
-            && let Some(validator) = self.validators().get(&self.fleet().catalogue(), tool).get()
-        {
+        if tool.registered {
+            let validator = self.validators().get(&self.fleet().catalogue(), tool);
             if let Some(fault) = validator.unchecked() {
                 let message = format!(
                     "The tool `{}` cannot be called: its inputSchema cannot be checked at `{}`: {}",

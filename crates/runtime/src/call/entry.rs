@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gateway_protocol::RawJson;
 use gateway_store::{CallRecord, Outcome, Permit};
-use gateway_upstream::UpstreamId;
+use gateway_upstream::{CallError, UpstreamId};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -90,22 +90,43 @@ impl<'r> Entry<'r> {
         }
     }
 
+    /// Counts a long result for the caller, who takes it over from the server. The call has failed if there is no room.
+    pub(super) async fn hold(&mut self, done: &CallResult, context: &RequestContext) -> Result<(), Failure> {
+        let (budget, bytes) = (self.runtime.fleet().results(), done.result.len());
+        if context.hold(budget, bytes, done.age.is_none()).await {
+            return Ok(());
+        }
+        let limit = budget.limit();
+        let server = self.record.as_ref().map_or("", |record| &*record.server);
+        let failure = match done.age {
+            None => Failure::Call(CallError::ResultDropped { upstream: UpstreamId::new(server), limit }),
+            Some(_) => Failure::NoRoom(format!(
+                "the result that is kept of an earlier call has {bytes} bytes, and the results in flight already take what \
+                 they may of {limit} bytes (`limits.resultBytes`); the tool did not run; read the other results first, then \
+                 try again"
+            )),
+        };
+        Err(self.fail_with(failure, done))
+    }
+
     /// Writes the call as failed.
-    pub(super) fn fail(&mut self, failure: &Failure) {
+    pub(super) fn fail(&mut self, failure: Failure) -> Failure {
         self.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+        failure
     }
 
     /// The same, with the result that the server gave all the same.
-    pub(super) fn finish_failed(&mut self, failure: &Failure, done: &CallResult) {
+    pub(super) fn fail_with(&mut self, failure: Failure, done: &CallResult) -> Failure {
         let outcome = Outcome::Error {
             message: failure.message().into(),
             code: Some(failure.code().into()),
             result: Some(done.result.to_bytes()),
         };
         self.finish(outcome, Some(failure.code()));
+        failure
     }
 
-    pub(super) fn finish(&mut self, outcome: Outcome, word: Option<&'static str>) {
+    fn finish(&mut self, outcome: Outcome, word: Option<&'static str>) {
         let (Some(mut record), Some(permit)) = (self.record.take(), self.permit.take()) else { return };
         record.duration = self.began.elapsed();
         record.outcome = outcome;

@@ -151,7 +151,7 @@ impl UpstreamRequest {
         // A member that stands there twice is one that nobody can read; ours know of this hop.
         for (key, value) in &self.meta {
             if !options.meta.iter().any(|(known, _)| known == key) {
-                options.meta.push((key.clone(), value.clone()));
+                options.meta.push((key.clone().into(), value.clone()));
             }
         }
         options.progress = notes;
@@ -163,13 +163,16 @@ impl UpstreamRequest {
         if let Some(state) = input.state.and_then(|state| RawJson::of(&state).ok()) {
             options.params.push(("requestState", state));
         }
-        let request = Arc::clone(&self);
-        let run = Box::pin(async move { request.run(options, permit).await });
+        let run = Box::pin(Arc::clone(&self).run(options, permit));
         let (open, began) = (Vec::new(), Instant::now());
         InFlight { request: self, run, notes: notes_receiver, questions, open, began, responder }
     }
 
-    async fn run(&self, options: CallOptions, permit: Option<Permit>) -> Result<CallResult, Failure> {
+    async fn run(
+        self: Arc<Self>,
+        options: CallOptions,
+        permit: Option<Permit>,
+    ) -> Result<CallResult, Failure> {
         let fleet = self.runtime.fleet();
         let (context, origin) = (&self.context, &self.origin);
         match &self.target {
@@ -193,7 +196,15 @@ impl UpstreamRequest {
                 let asking =
                     fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options);
                 let input = prompt_input(name, arguments.as_ref());
-                self.runtime.run_request((server, method::GET_PROMPT), &input, context, origin, asking).await
+                // Boxed, as the next: calls are more frequent, and would carry the future along.
+                Box::pin(self.runtime.run_request(
+                    (server, method::GET_PROMPT),
+                    &input,
+                    context,
+                    origin,
+                    asking,
+                ))
+                .await
             }
             Target::Resource { server, uri } => {
                 let quoted = json!(uri).to_string();
@@ -201,9 +212,14 @@ impl UpstreamRequest {
                 let asking =
                     fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options);
                 let input = resource_input(uri);
-                self.runtime
-                    .run_request((server, method::READ_RESOURCE), &input, context, origin, asking)
-                    .await
+                Box::pin(self.runtime.run_request(
+                    (server, method::READ_RESOURCE),
+                    &input,
+                    context,
+                    origin,
+                    asking,
+                ))
+                .await
             }
         }
     }

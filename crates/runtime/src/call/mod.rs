@@ -7,11 +7,12 @@ pub mod input;
 mod outcome;
 mod request;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gateway_dialects::Plan;
-use gateway_dialects::arguments::{BadArguments, Coercion, render_issues};
+use gateway_dialects::arguments::BadArguments;
 use gateway_dialects::calls::ToolCall;
 use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
@@ -27,6 +28,7 @@ use crate::Runtime;
 use crate::context::RequestContext;
 use crate::failure::Failure;
 use crate::progress::Watcher;
+use crate::validators::coerced;
 
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
@@ -153,8 +155,7 @@ impl Runtime {
             }
             (Err(refused), _) => {
                 let (arguments, failure) = *refused;
-                Entry::new(self, call(&arguments), permit).fail(&failure);
-                CallState::Done(outcome.failed(failure))
+                CallState::Done(outcome.failed(Entry::new(self, call(&arguments), permit).fail(failure)))
             }
         }
     }
@@ -168,48 +169,52 @@ impl Runtime {
         arguments: CallArguments<'_>,
         notes: &mut Vec<Value>,
     ) -> Result<RawJson, Box<(RawJson, Failure)>> {
-        let check = |value: &Value, coerce: bool, rename: &dyn Fn(&str) -> String| {
-            // What nobody accepted is refused whatever the configuration says.
-            if self.config().validate || tool.unaccepted.is_some() {
-                self.validate_arguments(catalogue, tool, value, coerce, rename)
-            } else {
-                Ok(None)
-            }
-        };
-        let (call, label, bad, coerce) = match arguments {
-            CallArguments::Read { text, value } => {
-                return match check(value, false, &pointer::dotted) {
-                    Ok(_) => Ok(text.clone()),
-                    Err(failure) => Err(Box::new((text.clone(), failure))),
-                };
-            }
-            CallArguments::Written { call, label, bad, coerce } => (call, label, bad, coerce),
-        };
         let written = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
-        let parsed = call
-            .arguments_object(label, bad)
-            .map_err(|error| Box::new((arguments.as_sent(), Failure::Request(error.to_string()))))?;
-        notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
-        let sent = Value::Object(parsed.object);
-        let value = match plan {
-            Some(plan) if !parsed.raw && !plan.is_identity() => plan.decode(&sent).map_err(|error| {
-                let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                Box::new((written(&sent), failure))
-            })?,
-            Some(_) | None => sent,
+        let (value, text, coerce) = match arguments {
+            CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false),
+            CallArguments::Written { call, label, bad, coerce } => {
+                let parsed = call
+                    .arguments_object(label, bad)
+                    .map_err(|error| Box::new((arguments.as_sent(), Failure::Request(error.to_string()))))?;
+                notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
+                let sent = Value::Object(parsed.object);
+                let value = match plan {
+                    Some(plan) if !parsed.raw && !plan.is_identity() => {
+                        plan.decode(&sent).map_err(|error| {
+                            let failure =
+                                Failure::Arguments(format!("The arguments cannot be read: {error}"));
+                            Box::new((written(&sent), failure))
+                        })?
+                    }
+                    Some(_) | None => sent,
+                };
+                let text = written(&value);
+                (Cow::Owned(value), text, coerce)
+            }
         };
+        // What nobody accepted is refused whatever the configuration says, and is no measure for arguments.
+        if let Some(reason) = &tool.unaccepted {
+            let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
+            return Err(Box::new((text, Failure::Call(CallError::Blocked { upstream, tool, reason }))));
+        }
+        if !self.config().validate {
+            return Ok(text);
+        }
+        let validator = self.validators().get(catalogue, tool);
+        if validator.is_valid(&value) {
+            return Ok(text);
+        }
         let rename = |path: &str| match plan {
             Some(plan) => pointer::dotted(&plan.wire_pointer(path)),
             None => pointer::dotted(path),
         };
-        match check(&value, coerce, &rename) {
-            Ok(None) => Ok(written(&value)),
-            Ok(Some((coerced, coercions))) => {
+        match coerced(&validator, &value, coerce, &rename) {
+            Ok((coerced, coercions)) => {
                 let coercions = coercions.iter();
                 notes.extend(coercions.map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
                 Ok(written(&coerced))
             }
-            Err(failure) => Err(Box::new((written(&value), failure))),
+            Err(issues) => Err(Box::new((text, Failure::Arguments(issues)))),
         }
     }
 
@@ -249,34 +254,6 @@ impl Runtime {
         tokio::time::timeout(LOG_PATIENCE, Box::pin(waiting)).await.ok()
     }
 
-    /// Checks arguments against the tool's schema. `rename` gives the names that the caller knows.
-    pub(crate) fn validate_arguments(
-        &self,
-        catalogue: &Catalogue,
-        tool: &CatalogueTool,
-        arguments: &Value,
-        coerce: bool,
-        rename: &dyn Fn(&str) -> String,
-    ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
-        // What nobody accepted is no measure for arguments.
-        if let Some(reason) = &tool.unaccepted {
-            let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
-            return Err(Failure::Call(CallError::Blocked { upstream, tool, reason }));
-        }
-        let cell = self.validators().get(catalogue, tool);
-        let Some(validator) = cell.get() else { return Ok(None) };
-        if validator.is_valid(arguments) {
-            return Ok(None);
-        }
-        if coerce {
-            let (coerced, coercions) = validator.coerce(arguments);
-            if validator.is_valid(&coerced) {
-                return Ok(Some((coerced, coercions)));
-            }
-        }
-        Err(Failure::Arguments(render_issues(&validator.validate(arguments), rename)))
-    }
-
     /// Makes a call and writes it to the log, however it ends; or gives what is kept of an earlier one, where the
     /// configuration allows that, which is written to the log too. A caller who goes away cancels it.
     pub async fn send(
@@ -288,81 +265,48 @@ impl Runtime {
         let Call { tool, arguments, context, .. } = call;
         self.await_share(&tool.server).await?;
         if let Err(failure) = self.approved(call, &options).await {
-            Entry::new(self, call, permit).fail(&failure);
-            return Err(failure);
+            return Err(Entry::new(self, call, permit).fail(failure));
         }
         let mut entry = Entry::new(self, call, permit);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
             if options.params.is_empty() { self.cache().cacheable(tool, arguments) } else { None };
-        if let Some(kept) = cacheable.as_ref().filter(|_| !context.wants_fresh)
-            && let Some((result, age)) = self.cache().get(kept, Instant::now())
-        {
-            let done = CallResult { age: Some(age), ..CallResult::fresh(result) };
-            return self.handed_over(done, context, &tool.server, &mut entry).await;
-        }
-        let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
-        let answered = match &context.progress {
-            None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
-            Some(sink) => {
-                let (sender, reported) = mpsc::channel(REPORTED);
-                options.progress = Some(sender);
-                let (sink, server, tool_name) = (Arc::clone(sink), tool.server.clone(), tool.name.clone());
-                let watcher = Watcher { sink, server, tool: tool_name };
-                // Boxed: few callers watch, and all calls would carry the future along.
-                let sent = self.fleet().call_unless(tool, Some(arguments), &options, is_refused);
-                Box::pin(watcher.watch(reported, sent)).await
-            }
-        };
-        entry.ran_on(answered.ran_on);
-        match answered.outcome {
-            Ok(result) => {
-                let done = CallResult::fresh(result);
-                if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {
-                    self.approvals().note_question(tool, arguments, context, &self.approval());
+        let kept = cacheable.as_ref().filter(|_| !context.wants_fresh);
+        let done = if let Some((result, age)) = kept.and_then(|key| self.cache().get(key, Instant::now())) {
+            CallResult { age: Some(age), ..CallResult::fresh(result) }
+        } else {
+            let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
+            let answered = match &context.progress {
+                None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
+                Some(sink) => {
+                    let (sender, reported) = mpsc::channel(REPORTED);
+                    options.progress = Some(sender);
+                    let (server, name) = (tool.server.clone(), tool.name.clone());
+                    let watcher = Watcher { sink: Arc::clone(sink), server, tool: name };
+                    // Boxed: few callers watch, and all calls would carry the future along.
+                    let sent = self.fleet().call_unless(tool, Some(arguments), &options, is_refused);
+                    Box::pin(watcher.watch(reported, sent)).await
                 }
-                // Whoever can be asked brings somebody who answers.
-                if options.responder.is_none() && done.view.result_type == ResultType::InputRequired {
-                    let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
-                    entry.finish_failed(&failure, &done);
-                    return Err(failure);
-                }
-                let is_whole = done.view.result_type == ResultType::Complete;
-                if let Some(kept) = cacheable.as_ref().filter(|_| is_whole) {
-                    self.cache().put(kept, &done.result, Instant::now());
-                }
-                self.handed_over(done, context, &tool.server, &mut entry).await
-            }
-            Err(error) => {
-                let failure = Failure::Call(error);
-                entry.fail(&failure);
-                Err(failure)
-            }
-        }
-    }
-
-    /// Counts a long result for the caller, who takes it over from the server, and writes the call to the log.
-    async fn handed_over(
-        &self,
-        done: CallResult,
-        context: &RequestContext,
-        server: &UpstreamId,
-        entry: &mut Entry<'_>,
-    ) -> Result<CallResult, Failure> {
-        let (budget, bytes) = (self.fleet().results(), done.result.len());
-        // Boxed: few results are long, and all calls would carry the future along.
-        if bytes > FREE_BYTES && !Box::pin(context.hold(budget, bytes, done.age.is_none())).await {
-            let limit = budget.limit();
-            let failure = match done.age {
-                None => Failure::Call(CallError::ResultDropped { upstream: server.clone(), limit }),
-                Some(_) => Failure::NoRoom(format!(
-                    "the result that is kept of an earlier call has {bytes} bytes, and the results in flight already take what \
-                     they may of {limit} bytes (`limits.resultBytes`); the tool did not run; read the other results first, then \
-                     try again"
-                )),
             };
-            entry.finish_failed(&failure, &done);
-            return Err(failure);
+            entry.ran_on(answered.ran_on);
+            CallResult::fresh(answered.outcome.map_err(|error| entry.fail(Failure::Call(error)))?)
+        };
+        if done.view.result_type == ResultType::InputRequired {
+            if self.needs_approval(tool) {
+                self.approvals().note_question(tool, arguments, context, &self.approval());
+            }
+            // Whoever can be asked brings somebody who answers.
+            if options.responder.is_none() {
+                return Err(entry.fail_with(Failure::NeedsInput(NEEDS_INPUT.to_owned()), &done));
+            }
+        }
+        let is_whole = done.view.result_type == ResultType::Complete;
+        if let Some(key) = cacheable.as_ref().filter(|_| is_whole && done.age.is_none()) {
+            self.cache().put(key, &done.result, Instant::now());
+        }
+        if done.result.len() > FREE_BYTES {
+            // Boxed: few results are long, and all calls would carry the future along.
+            Box::pin(entry.hold(&done, context)).await?;
         }
         entry.finish_with(&done);
         Ok(done)

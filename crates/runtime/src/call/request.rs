@@ -2,7 +2,7 @@
 
 use gateway_protocol::RawJson;
 use gateway_store::Outcome;
-use gateway_upstream::{CallError, UpstreamId};
+use gateway_upstream::{CallError, FREE_BYTES, UpstreamId};
 
 use super::entry::{Entry, Subject, begun};
 use super::{CallResult, Origin};
@@ -24,14 +24,13 @@ impl Runtime {
         let permit = self.reserve().await?;
         let record = begun(server.to_shared(), method.into(), input, context, origin);
         let mut entry = Entry::begin(self, record, Subject::Request, permit);
-        match answering.await {
-            Ok(result) => self.handed_over(CallResult::fresh(result), context, server, &mut entry).await,
-            Err(error) => {
-                let failure = Failure::Call(error);
-                entry.fail(&failure);
-                Err(failure)
-            }
+        let result = answering.await.map_err(|error| entry.fail(Failure::Call(error)))?;
+        let done = CallResult::fresh(result);
+        if done.result.len() > FREE_BYTES {
+            Box::pin(entry.hold(&done, context)).await?;
         }
+        entry.finish_with(&done);
+        Ok(done)
     }
 
     /// Writes a request to the log that leads to no server. It must not go unrecorded either.

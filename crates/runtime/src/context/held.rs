@@ -5,7 +5,7 @@
 //! the answer was written or the reader went away, whatever way the answer goes: as one body, as an event, or on a pipe.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use gateway_protocol::{RawJson, RpcError, code as rpc};
@@ -17,7 +17,7 @@ use crate::failure::{ErrorStyle, code};
 use crate::lock::locked;
 use crate::owner::Owner;
 
-/// Bytes that a request holds for its answer. Clones share them.
+/// What a request holds for its answer, and what was found out about it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Held(Arc<Shared>);
 
@@ -26,12 +26,23 @@ struct Shared {
     reservation: Mutex<Option<Reservation>>,
     /// Whether the caller wants a precise status where the answer is dropped.
     is_precise: AtomicBool,
+    provider: OnceLock<Arc<str>>,
 }
 
 impl Held {
     /// Notes how the caller wants failures to be reported.
     pub fn set_style(&self, style: ErrorStyle) {
         self.0.is_precise.store(style == ErrorStyle::Precise, Ordering::Relaxed);
+    }
+
+    /// Notes whose calls the request runs, for the figures.
+    pub fn set_provider(&self, provider: Arc<str>) {
+        let _ = self.0.provider.set(provider);
+    }
+
+    /// Whose calls the request runs, if it says so.
+    pub fn provider(&self) -> Option<&str> {
+        self.0.provider.get().map(|provider| &**provider)
     }
 
     fn style(&self) -> ErrorStyle {
@@ -106,7 +117,8 @@ impl RequestContext {
         if text.len() <= FREE_BYTES {
             return text;
         }
-        self.count(budget, text).await.unwrap_or_else(|dropped| refusal(dropped.into_rpc()))
+        // Boxed: few messages are long, and all requests would carry the future along.
+        Box::pin(self.count(budget, text)).await.unwrap_or_else(|dropped| refusal(dropped.into_rpc()))
     }
 }
 

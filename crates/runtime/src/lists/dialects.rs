@@ -1,13 +1,11 @@
 //! Dialects that are ready to use: building one from its data costs more than a whole call.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use gateway_dialects::dialect::{Compat, ToolShape};
 use gateway_dialects::{Dialect, DialectError, Dialects, Protocol};
 
-use crate::least_recently_used::LeastRecentlyUsed;
 use crate::lock::locked;
 
 /// How many choices of callers are kept. Models are free text, so there is no end to them.
@@ -19,8 +17,8 @@ pub struct ReadyDialects {
     /// The dialects as data.
     pub all: Dialects,
     built: OnceLock<Built>,
-    /// By the digest of a choice.
-    choices: Mutex<LeastRecentlyUsed<u64, (Choice, Arc<Dialect>)>>,
+    /// What callers chose. There are few, so comparing costs less than hashing; those in use are in front.
+    choices: Mutex<VecDeque<(Choice, Arc<Dialect>)>>,
 }
 
 #[derive(Debug, Default)]
@@ -42,8 +40,7 @@ struct Choice {
 impl ReadyDialects {
     /// From the dialects that are known.
     pub fn new(all: Dialects) -> Self {
-        let choices = Mutex::new(LeastRecentlyUsed::new(CHOICES, usize::MAX));
-        Self { all, built: OnceLock::new(), choices }
+        Self { all, built: OnceLock::new(), choices: Mutex::default() }
     }
 
     /// The dialect for calls of a protocol that was recognised. Calls that were found in a text could be anybody's, and are
@@ -64,20 +61,24 @@ impl ReadyDialects {
         model: Option<&str>,
         compat: &Compat,
     ) -> Result<Arc<Dialect>, DialectError> {
-        let mut digest = DefaultHasher::new();
-        (name, model, compat).hash(&mut digest);
-        let digest = digest.finish();
-        if let Some((choice, dialect)) = locked(&self.choices).get(&digest)
-            && choice.name.as_deref() == name
-            && choice.model.as_deref() == model
-            && choice.compat == *compat
-        {
-            return Ok(Arc::clone(dialect));
+        let is_same = |choice: &Choice| {
+            choice.name.as_deref() == name && choice.model.as_deref() == model && choice.compat == *compat
+        };
+        let mut choices = locked(&self.choices);
+        if let Some(index) = choices.iter().position(|(choice, _)| is_same(choice)) {
+            choices.swap(0, index);
+            if let Some((_, dialect)) = choices.front() {
+                return Ok(Arc::clone(dialect));
+            }
         }
+        // Building takes a while, and others must not wait for it.
+        drop(choices);
         let dialect = Arc::new(self.all.choose(name, model, compat)?);
         let choice =
             Choice { name: name.map(Box::from), model: model.map(Box::from), compat: compat.clone() };
-        locked(&self.choices).insert(digest, (choice, Arc::clone(&dialect)), 0);
+        let mut choices = locked(&self.choices);
+        choices.truncate(CHOICES - 1);
+        choices.push_front((choice, Arc::clone(&dialect)));
         Ok(dialect)
     }
 

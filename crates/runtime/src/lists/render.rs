@@ -34,7 +34,8 @@ pub(super) fn render(
     if keeps_names(request, translator, &chosen) {
         // Tool by tool, so that a list of a thousand is never in memory as trees.
         for (index, tool) in chosen {
-            list.add(index, Some(tool), translator.translate_one(&request.definition(tool)))?;
+            let name = request.scope.name_of(tool);
+            list.add(index, Some(tool), translator.translate_named(&request.definition(tool), name, name))?;
         }
     } else {
         // A name that the provider refuses is replaced by one that no other tool has.

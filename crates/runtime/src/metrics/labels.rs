@@ -14,14 +14,8 @@ pub(super) const OTHER: &str = "other";
 #[derive(Debug)]
 pub struct Labels<T> {
     limit: usize,
-    known: RwLock<Known<T>>,
+    known: RwLock<Vec<(Box<str>, Arc<T>)>>,
     other: Arc<T>,
-}
-
-#[derive(Debug, Default)]
-struct Known<T> {
-    indexes: HashMap<Box<str>, u16>,
-    entries: Vec<(Box<str>, Arc<T>)>,
 }
 
 /// Most providers that are distinguished.
@@ -42,29 +36,22 @@ impl<T: Default> Labels<T> {
 
     /// Gives `label` to `count`, with its index.
     pub fn with<R>(&self, label: &str, count: impl FnOnce(u16, &T) -> R) -> R {
-        {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(index) = known.indexes.get(label)
-                && let Some((_, entry)) = known.entries.get(usize::from(*index))
-            {
-                return count(*index, entry);
-            }
-            if known.entries.len() >= self.limit {
-                return count(u16::MAX, &self.other);
-            }
-        }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let index = known.indexes.get(label).copied();
-        let index = index.or_else(|| u16::try_from(known.entries.len()).ok()).unwrap_or(u16::MAX);
-        if usize::from(index) == known.entries.len() {
-            known.indexes.insert(label.into(), index);
-            known.entries.push((label.into(), Arc::default()));
-        }
-        let entry = known
-            .entries
-            .get(usize::from(index))
-            .map_or_else(|| Arc::clone(&self.other), |(_, entry)| Arc::clone(entry));
+        // There are few of them: comparing costs less than hashing.
+        let find = |known: &[(Box<str>, Arc<T>)]| {
+            let ((_, entry), index) = known.iter().zip(0..).find(|((one, _), _)| **one == *label)?;
+            Some((index, Arc::clone(entry)))
+        };
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut found, is_full) = (find(&known), known.len() >= self.limit);
         drop(known);
+        if found.is_none() && !is_full {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            if find(&known).is_none() && known.len() < self.limit {
+                known.push((label.into(), Arc::default()));
+            }
+            found = find(&known);
+        }
+        let (index, entry) = found.unwrap_or_else(|| (u16::MAX, Arc::clone(&self.other)));
         count(index, &entry)
     }
 
@@ -72,8 +59,8 @@ impl<T: Default> Labels<T> {
     pub fn all(&self) -> Vec<(String, Arc<T>)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(String, Arc<T>)> =
-            known.entries.iter().map(|(label, entry)| (label.to_string(), Arc::clone(entry))).collect();
-        if known.entries.len() >= self.limit {
+            known.iter().map(|(label, entry)| (label.to_string(), Arc::clone(entry))).collect();
+        if known.len() >= self.limit {
             all.push((OTHER.to_owned(), Arc::clone(&self.other)));
         }
         all
@@ -82,7 +69,7 @@ impl<T: Default> Labels<T> {
     /// The label at an index.
     pub fn name(&self, index: u16) -> String {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.entries.get(usize::from(index)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())
+        known.get(usize::from(index)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())
     }
 }
 

@@ -94,11 +94,13 @@ impl Turn {
         // Servers that are still starting are waited for only where a name is not known yet, or where a text is searched
         // for names: which ones are tools is known when all servers are. Boxed, as few turns wait.
         let mut rendered = lists.get(&request).await?;
-        if reads_text || !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
+        let is_known = !reads_text && reply.calls.iter().all(|call| rendered.tool(&call.name).is_some());
+        if !is_known {
             Box::pin(lists.listed(&request)).await;
             rendered = lists.get(&request).await?;
         }
-        let reply = if reads_text || reply.written == Some(Notation::Xml) {
+        let is_xml = reply.written == Some(Notation::Xml);
+        let reply = if reads_text || is_xml {
             let (runtime, rendered, coerce) = (runtime.clone(), Arc::clone(&rendered), options.coerce);
             let tools = Arc::new(OfferedList { runtime, rendered, coerce });
             let text = match reply.written {
@@ -114,7 +116,12 @@ impl Turn {
             let message = format!("{} calls in one turn; at most {MOST_CALLS} are run", reply.calls.len());
             return Err(Failure::request(message));
         }
-        let search = search_list(runtime, &request, &rendered, &reply).await?;
+        let search = if is_known && !is_xml {
+            None
+        } else {
+            // Boxed: nearly all calls are of tools that are known.
+            Box::pin(search_list(runtime, &request, &rendered, &reply)).await?
+        };
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
             (None, Some(dialect)) => dialect,
@@ -192,7 +199,7 @@ async fn search_list(
     }
     let mut calls = reply.calls.iter();
     if calls.any(|call| rendered.tool(&call.name).is_none() && may_be_meant(&call.name)) {
-        return Box::pin(runtime.lists().get(&request.searched())).await.map(Some);
+        return runtime.lists().get(&request.searched()).await.map(Some);
     }
     Ok(None)
 }

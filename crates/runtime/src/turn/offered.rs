@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway_dialects::Plan;
-use gateway_dialects::arguments::{Validator, render_issues};
+use gateway_dialects::arguments::Validator;
 use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::input_schema;
 use gateway_notation::pointer;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::Runtime;
 use crate::lists::Rendered;
+use crate::validators::coerced;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
 #[derive(Debug)]
@@ -46,19 +47,20 @@ impl OfferedTools for OfferedList {
         let decoded = |plan: &Plan| {
             plan.decode(&sent).map_err(|error| format!("The arguments cannot be read: {error}"))
         };
-        let Some((tool, plan)) = self.rendered.tool(name) else {
-            let (schema, plan) =
-                self.search_schema(name).ok_or_else(|| "no tool of this name was offered".to_owned())?;
-            let (validator, value) = (Validator::new(&schema), decoded(plan)?);
+        let check = |validator: &Validator, plan: &Plan, coerce, rename: &dyn Fn(&str) -> String| {
+            let value = decoded(plan)?;
             if validator.is_valid(&value) {
                 return Ok(());
             }
-            return Err(render_issues(&validator.validate(&value), &pointer::dotted));
+            coerced(validator, &value, coerce, rename).map(drop)
         };
-        let rename = |pointer: &str| pointer::dotted(&plan.wire_pointer(pointer));
-        self.runtime
-            .validate_arguments(&self.rendered.catalogue, tool, &decoded(plan)?, self.coerce, &rename)
-            .map(drop)
-            .map_err(|failure| failure.message())
+        if let Some((tool, plan)) = self.rendered.tool(name) {
+            let validator = self.runtime.validators().get(&self.rendered.catalogue, tool);
+            let rename = |pointer: &str| pointer::dotted(&plan.wire_pointer(pointer));
+            return check(&validator, plan, self.coerce, &rename);
+        }
+        let (schema, plan) =
+            self.search_schema(name).ok_or_else(|| "no tool of this name was offered".to_owned())?;
+        check(&Validator::new(&schema), plan, false, &pointer::dotted)
     }
 }

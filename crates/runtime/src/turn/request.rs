@@ -4,6 +4,7 @@ use gateway_dialects::arguments::BadArguments;
 use gateway_dialects::calls::PlainCall;
 use gateway_dialects::calls::text::TextCalls;
 use gateway_dialects::results::{ResultMode, ResultOptions};
+use gateway_protocol::read_json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -39,8 +40,8 @@ impl Default for ModelOutput {
 }
 
 impl TurnRequest {
-    /// Reads a body of `/execute` that has one plain call and no options; most have. `None` says nothing about a body.
-    pub fn of_plain_body(body: &[u8], query: &Parameters) -> Option<Self> {
+    /// Reads a body of `/execute` that has one plain call and no options; most have. The query back says nothing about a body.
+    pub fn of_plain_body(body: &[u8], query: Parameters) -> Result<Self, Parameters> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct PlainBody {
@@ -48,14 +49,13 @@ impl TurnRequest {
             call: PlainCall,
         }
         // A derived reader takes a list of the members, too.
-        if body.trim_ascii_start().first() != Some(&b'{') {
-            return None;
+        let is_object = body.trim_ascii_start().first() == Some(&b'{');
+        match if is_object { read_json(body).ok() } else { None } {
+            Some(PlainBody { provider, call }) if call.is_whole() && provider.as_deref() != Some("") => {
+                Ok(Self { call: ModelOutput::Call(call), provider, options: query })
+            }
+            Some(_) | None => Err(query),
         }
-        let PlainBody { provider, call } = serde_json::from_slice(body).ok()?;
-        if !call.is_whole() || provider.as_ref().is_some_and(String::is_empty) {
-            return None;
-        }
-        Some(Self { call: ModelOutput::Call(call), provider, options: query.clone() })
     }
 
     /// Reads a body of `/execute`. What it says stands above the query.

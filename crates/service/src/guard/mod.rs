@@ -28,10 +28,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connections::Link;
-use crate::counted::count_body;
+use crate::counted::{count_body, needs_counting};
 use crate::errors::{ApiError, code, collected, media_type};
 use crate::gateway::Gateway;
-use crate::metrics::{Provider, RouteIndex};
+use crate::metrics::RouteIndex;
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::request_ids::{context_of, write_ids};
 use crate::routes;
@@ -91,7 +91,7 @@ impl Guard {
         }
     }
 
-    /// Answers a request.
+    /// Answers a request: decides by its head, asks the route, gives the answer its ids, counts it and logs it.
     pub(crate) async fn handle<B>(&self, peer: IpAddr, link: &Link, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes> + Unpin + Send + 'static,
@@ -130,8 +130,24 @@ impl Guard {
             Ok(Admitted::Route(route)) => self.answer(route, parts, &mut body, &passing).await,
             Err(error) => Err(error),
         };
-        let response = outcome.unwrap_or_else(axum_core::response::IntoResponse::into_response);
-        let response = self.finish(response, passing).await;
+        let mut response = outcome.unwrap_or_else(ApiError::into_response);
+        if response.status().as_u16() >= 400 {
+            response = completed_error(response, &passing.context.correlation).await;
+        }
+        let headers = response.headers_mut();
+        write_ids(&passing.context, headers);
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if !self.origins.is_empty() {
+            headers.append(header::VARY, HeaderValue::from_static("origin"));
+        }
+        if let Some(origin) = passing.cors.take() {
+            cors::allow(origin, headers);
+        }
+        let (took, status) = (started.elapsed(), response.status());
+        let named = passing.context.held.provider().or_else(|| self.provider_in(&passing));
+        let index = passing.route.map_or(RouteIndex::UNKNOWN, |(index, _)| RouteIndex::new(index));
+        self.gateway.state.metrics.request(index, status, took, named);
+        log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
         self.lingering.take(body);
         link.end();
         response
@@ -274,43 +290,14 @@ impl Guard {
             let message = "the gateway made a mistake; its log says more";
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
         });
-        if !route.action.runs_tools() {
+        if !route.action.runs_tools() || !needs_counting(&response) {
             return Ok(response);
         }
-        // An answer that waits for room is still a request at work.
-        let response = count_body(&passing.context, self.gateway.fleet().results(), response).await;
+        // Boxed: few answers are long, and all requests would carry the future along. One that waits for room is still a
+        // request at work.
+        let response = Box::pin(count_body(&passing.context, self.gateway.fleet().results(), response)).await;
         drop(entered);
         Ok(response)
-    }
-
-    /// Gives the answer its ids, counts it and logs it.
-    async fn finish(&self, response: Response, mut passing: Passing) -> Response {
-        let mut response = if response.status().as_u16() >= 400 {
-            with_ids_in_body(response, &passing.context.correlation).await
-        } else {
-            response
-        };
-        let is_too_large = response.status() == StatusCode::PAYLOAD_TOO_LARGE;
-        let headers = response.headers_mut();
-        if is_too_large {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        write_ids(&passing.context, headers);
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if !self.origins.is_empty() {
-            headers.append(header::VARY, HeaderValue::from_static("origin"));
-        }
-        if let Some(origin) = passing.cors.take() {
-            cors::allow(origin, headers);
-        }
-        let took = passing.started.elapsed();
-        let status = response.status();
-        let provider = response.extensions_mut().remove::<Provider>();
-        let named = provider.as_ref().map(|provider| &*provider.0).or_else(|| self.provider_in(&passing));
-        let index = passing.route.map_or(RouteIndex::UNKNOWN, |(index, _)| RouteIndex::new(index));
-        self.gateway.state.metrics.request(index, status, took, named);
-        log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
-        response
     }
 
     /// The dialect that the path names.
@@ -400,10 +387,13 @@ fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Resu
 }
 
 /// Errors have one shape, also those that the framework made: `{error, code, correlationId}`.
-async fn with_ids_in_body(mut response: Response, correlation: &str) -> Response {
+async fn completed_error(mut response: Response, correlation: &str) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         let challenge = HeaderValue::from_static("Bearer realm=\"mcp-tool-gateway\"");
         response.headers_mut().entry(header::WWW_AUTHENTICATE).or_insert(challenge);
+    }
+    if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if response.body().size_hint().exact().is_none_or(|size| size > ERROR_BODY) {
         return response;
@@ -518,7 +508,7 @@ mod tests {
     #[tokio::test]
     async fn every_error_body_has_one_shape() {
         async fn body_of(response: Response) -> String {
-            let response = with_ids_in_body(response, "c\"1").await;
+            let response = completed_error(response, "c\"1").await;
             let bytes = collected(response.into_body()).await.unwrap();
             String::from_utf8(bytes.to_vec()).unwrap()
         }

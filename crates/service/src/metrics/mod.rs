@@ -20,10 +20,6 @@ use window::{Sample, Window};
 
 pub(crate) use prometheus::{Gauges, ServerGauge};
 
-/// The provider that a request was about; handlers put it among the extensions of their response.
-#[derive(Clone, Debug)]
-pub(crate) struct Provider(pub(crate) Arc<str>);
-
 /// A route's index in the table; the last one is for requests that found none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RouteIndex(u16);

@@ -98,7 +98,7 @@ pub(super) async fn call_tool(request: ToolRequest, query: Parameters) -> Result
     let style = parameters.error_style()?;
     let mode = result_mode(parameters)?;
     let body: Body<'_> =
-        serde_json::from_slice(&text).map_err(|error| ApiError::unreadable_body(&text, &error))?;
+        gateway_protocol::read_json(&text).map_err(|error| ApiError::unreadable_body(&text, &error))?;
     // The members that mean something are all read below, without repeats; answers and unknown members are not.
     if (body.has_others || body.state.is_some())
         && let Some(repeated) = gateway_protocol::find_repeated(&text)
@@ -112,11 +112,8 @@ pub(super) async fn call_tool(request: ToolRequest, query: Parameters) -> Result
     let server = text_field(body.server, "server")?;
     let name = text_field(body.tool, "tool")?
         .ok_or_else(|| ApiError::bad_request("Missing or invalid \"tool\" field"))?;
-    let arguments = match body.arguments {
-        None => RawJson::empty_object(),
-        Some(arguments) => RawJson::parse(text.slice_ref(arguments.get().as_bytes()))
-            .map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?,
-    };
+    let arguments =
+        body.arguments.map_or_else(RawJson::empty_object, |arguments| RawJson::part_of(&text, arguments));
     let value = match gateway_dialects::from_slice(arguments.as_bytes()) {
         Ok(value) => value,
         Err(error) => {

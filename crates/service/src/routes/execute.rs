@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::tool_request::ToolRequest;
 use crate::errors::{ApiError, NotRun, json_response, media_type};
-use crate::metrics::Provider;
 use gateway_runtime::call::input::{Continued, Suspension};
 use gateway_runtime::parameters::Parameters;
 use gateway_runtime::turn::{ModelOutput, Turn, TurnRequest, TurnRun};
@@ -27,10 +26,11 @@ pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<R
     let ToolRequest { gateway, context, headers, body, .. } = &request;
     let asked = if is_stream(media_type(headers)) {
         Asked::Turn(streamed(body, query)?)
-    } else if let Some(plain) = TurnRequest::of_plain_body(body, &query) {
-        Asked::Turn(plain)
     } else {
-        read(body, query)?
+        match TurnRequest::of_plain_body(body, query) {
+            Ok(plain) => Asked::Turn(plain),
+            Err(query) => read(body, query)?,
+        }
     };
     let (mut turn, continued) = match asked {
         Asked::Turn(request) => {
@@ -49,7 +49,7 @@ pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<R
     let answer = turn.answer(gateway, context).map_err(failed)?;
     let mut response = json_response(StatusCode::OK, answer.body);
     if let Some(provider) = answer.provider {
-        response.extensions_mut().insert(Provider(provider));
+        context.held.set_provider(provider);
     }
     if answer.not_run {
         response.extensions_mut().insert(NotRun);

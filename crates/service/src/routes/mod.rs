@@ -71,15 +71,15 @@ pub(crate) fn answer(
         Action::Tools => later(tools::list(gateway, uri, headers)),
         Action::Render => later(tools::render(gateway, name(), uri, headers)),
         Action::Context => later(tools::context(gateway, name(), uri)),
-        Action::Execute => later(
+        Action::Execute => Box::pin(
             ToolRequest { gateway, context, uri, headers, body, _entered: counted }
                 .answered(execute::execute),
         ),
-        Action::CallTool => later(
+        Action::CallTool => Box::pin(
             ToolRequest { gateway, context, uri, headers, body, _entered: counted }
                 .answered(call_tool::call_tool),
         ),
-        Action::Route => later(
+        Action::Route => Box::pin(
             ToolRequest { gateway, context, uri, headers, body, _entered: counted }.answered(route::route),
         ),
         Action::Mcp(operation) => {

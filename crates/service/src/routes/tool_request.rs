@@ -2,6 +2,7 @@
 
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{HeaderMap, Uri};
 
 use crate::errors::ApiError;
@@ -28,10 +29,7 @@ impl ToolRequest {
     /// Answers with what `run` gives, or with what it gave before under the same key.
     ///
     /// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
-    pub(super) async fn answered<F>(
-        self,
-        run: impl FnOnce(Self, Parameters) -> F,
-    ) -> Result<Response, ApiError>
+    pub(super) async fn answered<F>(self, run: impl FnOnce(Self, Parameters) -> F) -> Response
     where
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
@@ -40,11 +38,16 @@ impl ToolRequest {
         if query.get("errors") == Some("precise") {
             context.held.set_style(ErrorStyle::Precise);
         }
-        let key = IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body)?;
-        let Some(key) = key else { return run(self, query).await };
-        let gateway = self.gateway.clone();
-        let work = Box::pin(run(self, query));
-        let work = async move { work.await.unwrap_or_else(ApiError::into_response) };
-        gateway.state.idempotency.run(key, work).await
+        let key = IdempotencyKey::of(headers, context.caller.as_ref(), uri.path(), uri.query(), body);
+        let outcome = match key {
+            Ok(None) => run(self, query).await,
+            Ok(Some(key)) => {
+                let gateway = self.gateway.clone();
+                let work = run(self, query).map(|outcome| outcome.unwrap_or_else(ApiError::into_response));
+                gateway.state.idempotency.run(key, Box::pin(work)).await
+            }
+            Err(error) => Err(error),
+        };
+        outcome.unwrap_or_else(ApiError::into_response)
     }
 }

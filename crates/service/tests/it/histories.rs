@@ -98,9 +98,9 @@ async fn calls_and_results_can_be_text() {
     let service = Service::start().await;
     let body =
         |mode: &str| json!({"from": "neutral", "to": "ollama", "messages": conversation(), "mode": mode});
-    let told = history(&service, &body("text")).await.json();
+    let answer = history(&service, &body("text")).await.json();
     assert_eq!(
-        told,
+        answer,
         json!({"messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Add 1 and 2"},

@@ -135,6 +135,13 @@ pub struct CatalogueTool {
     pub reserved_for: Option<UpstreamId>,
 }
 
+impl CatalogueTool {
+    /// What the tool is at its upstream. It is the same in the next catalogue if its definition and its configuration are.
+    pub fn shared(&self) -> &Arc<ListedTool> {
+        &self.tool
+    }
+}
+
 /// What the tool is at its upstream.
 impl std::ops::Deref for CatalogueTool {
     type Target = ListedTool;

@@ -19,6 +19,7 @@ mod status;
 mod stdio;
 mod tasks;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -93,8 +94,8 @@ pub struct OutgoingRequest<'a> {
     pub name: Option<&'a str>,
     /// The members of its parameters, as JSON texts.
     pub params: &'a [(&'a str, &'a [u8])],
-    /// The members of `_meta` that the caller wants, as JSON texts. The connection adds its own, which win.
-    pub meta: &'a [MetaEntry<'a>],
+    /// The members of `_meta` that the caller wants. The connection adds its own, which win.
+    pub meta: &'a [(Cow<'static, str>, RawJson)],
     /// Mirrored parameters, for modern HTTP.
     pub headers: &'a [(String, String)],
     /// How long to wait without a sign of life.
@@ -381,7 +382,7 @@ impl Inner {
     /// Our own entries and those of the caller. The progress token is ours alone: it must be unique.
     fn all_meta<'a>(
         &'a self,
-        entries: &'a [MetaEntry<'a>],
+        entries: &'a [(Cow<'static, str>, RawJson)],
         capabilities: Option<&'a RawJson>,
     ) -> Vec<MetaEntry<'a>> {
         let mut all = Vec::with_capacity(self.meta.len() + entries.len());
@@ -390,7 +391,8 @@ impl Inner {
             _ => (*key, value.as_slice()),
         }));
         let ours = |key: &str| key == meta::PROGRESS_TOKEN || self.meta.iter().any(|(own, _)| *own == key);
-        all.extend(entries.iter().copied().filter(|(key, _)| !ours(key)));
+        let theirs = entries.iter().filter(|(key, _)| !ours(key));
+        all.extend(theirs.map(|(key, value)| (key.as_ref(), value.as_bytes())));
         all
     }
 }

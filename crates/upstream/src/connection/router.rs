@@ -86,11 +86,10 @@ impl Router {
         true
     }
 
-    /// Gives one request its outcome.
-    pub(super) fn settle(&mut self, id: u64, outcome: Result<RawJson, CallError>) {
+    /// Ends one request without an answer.
+    pub(super) fn fail(&mut self, id: u64, error: CallError) {
         if let Some(entry) = self.pending.remove(&id) {
-            // Nobody may be waiting any more; then the answer is not wanted.
-            let _ = entry.waiting.answer.send(outcome);
+            let _ = entry.waiting.answer.send(Err(error));
         }
     }
 
@@ -114,14 +113,14 @@ impl Router {
             return;
         }
         match long_work::reading(text.len(), || parse_message(text.clone())) {
-            Ok(Incoming::Response(Response { id, outcome })) => match self.answered(&id) {
-                Some(id) => {
-                    let refused = |error| CallError::Refused { upstream: self.upstream.clone(), error };
-                    let outcome = outcome.map_err(refused);
-                    self.settle(id, outcome);
+            Ok(Incoming::Response(Response { id, outcome })) => {
+                let Some(id) = self.answered(&id) else { return self.status.note_noise(text) };
+                let refused = |error| CallError::Refused { upstream: self.upstream.clone(), error };
+                // An answer that comes late, or whose caller has left, is not wanted.
+                if let Some(entry) = self.pending.remove(&id) {
+                    let _ = entry.waiting.answer.send(outcome.map_err(refused));
                 }
-                None => self.status.note_noise(text),
-            },
+            }
             Ok(Incoming::Notification(notification)) => self.notification(notification),
             Ok(Incoming::Request(request)) => reactions.push(self.events.request(request, None)),
             Err(_) => match parse_batch(text) {
@@ -152,7 +151,7 @@ impl Router {
             let reason =
                 if std::str::from_utf8(text).is_err() { "it is not UTF-8" } else { "it is not JSON" };
             let (upstream, reason) = (self.upstream.clone(), reason.to_owned());
-            self.settle(id, Err(CallError::Malformed { upstream, reason, raw: None }));
+            self.fail(id, CallError::Malformed { upstream, reason, raw: None });
         }
     }
 
@@ -191,11 +190,8 @@ impl Router {
                 });
                 match listen {
                     Some(id) => {
-                        let error = CallError::Lost {
-                            upstream: self.upstream.clone(),
-                            reason: "the server ended the subscription".to_owned(),
-                        };
-                        self.settle(id, Err(error));
+                        let (upstream, reason) = (self.upstream.clone(), "the server ended the subscription");
+                        self.fail(id, CallError::Lost { upstream, reason: reason.to_owned() });
                     }
                     None => self.events.notification(notification),
                 }
@@ -236,7 +232,7 @@ impl Router {
         }
         match find_id(head, b"") {
             Some(id) if self.pending.contains_key(&id) => {
-                self.settle(id, Err(self.skipped(cause)));
+                self.fail(id, self.skipped(cause));
                 true
             }
             _ => false,
@@ -248,7 +244,7 @@ impl Router {
         match scanner.addressee() {
             // Something that is no JSON may still show its id at one of its ends.
             Addressee::Unknown => match find_id(head, tail) {
-                Some(id) => self.settle(id, Err(self.skipped(cause))),
+                Some(id) => self.fail(id, self.skipped(cause)),
                 None => self.skip_for_all(cause),
             },
             found => self.skip_for(found, cause),
@@ -259,7 +255,7 @@ impl Router {
     pub(super) fn skip_for(&mut self, addressee: Addressee, cause: SkipCause) {
         match addressee {
             // The answer to a request that is over already is nobody's loss.
-            Addressee::Request(id) => self.settle(id, Err(self.skipped(cause))),
+            Addressee::Request(id) => self.fail(id, self.skipped(cause)),
             Addressee::NoRequest => {}
             Addressee::Unknown => self.skip_for_all(cause),
         }
@@ -274,7 +270,7 @@ impl Router {
             .map(|(id, _)| *id)
             .collect();
         for id in plain {
-            self.settle(id, Err(self.skipped(cause)));
+            self.fail(id, self.skipped(cause));
         }
     }
 
@@ -301,7 +297,7 @@ fn looks_like_answer(text: &[u8]) -> bool {
 
 /// Whether the beginning of a message shows that it is a request or a notification.
 fn is_no_response(head: &[u8]) -> bool {
-    let mut braces = head.iter().enumerate().filter(|(_, byte)| **byte == b'{').map(|(place, _)| place);
+    let mut braces = head.iter().enumerate().filter(|(_, byte)| **byte == b'{').map(|(index, _)| index);
     let opening = braces.nth(1).and_then(|nested| head.get(..nested)).unwrap_or(head);
     opening.windows(8).any(|window| window == b"\"method\"")
         && !opening.windows(8).any(|window| window == b"\"result\"")

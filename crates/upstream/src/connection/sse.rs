@@ -152,10 +152,10 @@ impl Carrier {
                         (_, Ok(_)) | (None, Err(_)) => {}
                         (Some(id), Err(error)) => {
                             let upstream = router.upstream.clone();
-                            router.settle(id, Err(match error {
+                            router.fail(id, match error {
                                 SendError::NotSent(reason) => CallError::Unreachable { upstream, reason },
                                 SendError::Unclear(reason) => CallError::Lost { upstream, reason },
-                            }));
+                            });
                         }
                     }
                 }

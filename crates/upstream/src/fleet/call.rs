@@ -1,11 +1,12 @@
 //! How a call reaches its upstream.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_config::{Fallback, UpstreamId};
+use gateway_config::{Fallback, Timeouts, UpstreamId};
 use gateway_protocol::method::{CALL_TOOL, SET_LEVEL};
-use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_header_value};
+use gateway_protocol::{Notification, RawJson, RawObject, encode_header_value};
 use tokio::sync::mpsc;
 
 use super::Fleet;
@@ -21,8 +22,8 @@ use crate::error::CallError;
 pub struct CallOptions {
     /// How long to wait without a sign of life; the upstream's own setting where absent.
     pub timeout: Option<Duration>,
-    /// Members of `_meta`, as JSON texts.
-    pub meta: Vec<(String, RawJson)>,
+    /// Members of `_meta`.
+    pub meta: Vec<(Cow<'static, str>, RawJson)>,
     /// Takes progress and log messages of the call.
     pub progress: Option<mpsc::Sender<Notification>>,
     /// Who answers what a server of the legacy era asks meanwhile.
@@ -34,11 +35,24 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// Adds a member of `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, key: &str, value: RawJson) -> Self {
-        self.meta.push((key.to_owned(), value));
-        self
+    /// A request with these options, which waits for `usual` unless they say something else.
+    fn request<'a>(
+        &'a self,
+        method: &'a str,
+        params: &'a [(&'a str, &'a [u8])],
+        timeouts: &Timeouts,
+        usual: Duration,
+    ) -> OutgoingRequest<'a> {
+        let idle = self.timeout.unwrap_or(usual);
+        OutgoingRequest {
+            params,
+            meta: &self.meta,
+            maximum: timeouts.call_maximum.max(idle),
+            progress: self.progress.clone(),
+            responder: self.responder.clone(),
+            capabilities: self.capabilities.as_ref(),
+            ..OutgoingRequest::new(method, idle)
+        }
     }
 }
 
@@ -50,6 +64,17 @@ pub struct Answered {
     pub outcome: Result<RawJson, CallError>,
     /// Who ran it, where that is not the upstream that was asked.
     pub ran_on: Option<UpstreamId>,
+}
+
+/// What was tried for a call.
+#[derive(Default)]
+struct Attempts {
+    /// It was sent to the same upstream again.
+    is_repeated: bool,
+    /// A reload had replaced its upstream.
+    is_replaced: bool,
+    /// Who took it over.
+    fallback: Option<UpstreamId>,
 }
 
 impl Fleet {
@@ -79,44 +104,90 @@ impl Fleet {
             Ok(prepared) => prepared,
             Err(error) => return Answered { outcome: Err(error), ran_on: None },
         };
-        let (mut is_repeated, mut is_replaced) = (false, false);
-        let error = loop {
-            let error = match attempt(&upstream, tool, arguments.as_ref(), options).await {
-                Ok(result) => return Answered { outcome: Ok(result), ran_on: None },
+        let name = RawJson::text(&tool.name);
+        let text = arguments.as_ref().map_or(b"{}".as_slice(), RawJson::as_bytes);
+        let mut params = vec![("name", name.as_bytes()), ("arguments", text)];
+        params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
+        let headers = mirrored(tool, arguments.as_ref());
+        let mut attempts = Attempts::default();
+        loop {
+            let timeouts = &upstream.spec.timeouts;
+            let usual = timeouts.per_tool.get(&*tool.name).copied().unwrap_or(timeouts.call);
+            let request = OutgoingRequest {
+                name: Some(&tool.name),
+                headers: &headers,
+                ..options.request(CALL_TOOL, &params, timeouts, usual)
+            };
+            let outcome = match upstream.connected().await {
+                Ok(connection) => {
+                    upstream.touch();
+                    let entered = (!connection.era().is_modern())
+                        .then(|| upstream.responders.enter(options.responder.as_ref()));
+                    let outcome = connection.request(request).await;
+                    note_answer(entered, &outcome);
+                    outcome
+                }
+                Err(error) => Err(error),
+            };
+            let error = match outcome {
+                Ok(result) => return Answered { outcome: Ok(result), ran_on: attempts.fallback },
                 Err(error) => error,
             };
-            let may_repeat = match &error {
-                // Nothing was sent yet. A reload may have replaced the upstream while the call waited for it.
-                CallError::Unreachable { .. } => match self.upstream(tool.server.as_str()) {
-                    Ok(current) if Arc::ptr_eq(&current, &upstream) => {
-                        upstream.live().is_none() && upstream.was_live()
-                    }
-                    // Once: a file that is written again and again must not keep a call for ever.
-                    Ok(current) if !is_replaced => {
-                        (upstream, is_repeated, is_replaced) = (current, false, true);
-                        continue;
-                    }
-                    Ok(_) => false,
-                    Err(error) => break error,
-                },
-                CallError::Lost { .. } => tool.idempotent,
-                _ => false,
+            // Boxed: few calls fail, and all would carry the future along.
+            let next = self.next_attempt(&upstream, tool, error, &mut attempts, &is_refused);
+            upstream = match Box::pin(next).await {
+                Ok(next) => next,
+                Err(error) => return Answered { outcome: Err(error), ran_on: attempts.fallback },
             };
-            if is_repeated || !may_repeat {
-                break error;
+            if let (Some(fallback), Some(responder)) = (&attempts.fallback, &options.responder) {
+                responder.falls_back(fallback);
             }
-            is_repeated = true;
+        }
+    }
+
+    /// Who gets a call that has failed: the same upstream once more, the one that a reload has put in its place, or the
+    /// fallback. The error if nobody does.
+    async fn next_attempt(
+        &self,
+        upstream: &Arc<Upstream>,
+        tool: &CatalogueTool,
+        mut error: CallError,
+        attempts: &mut Attempts,
+        is_refused: impl Fn(&UpstreamId) -> bool,
+    ) -> Result<Arc<Upstream>, CallError> {
+        if attempts.fallback.is_some() {
+            return Err(error);
+        }
+        let may_repeat = match &error {
+            // Nothing was sent yet. A reload may have replaced the upstream while the call waited for it.
+            CallError::Unreachable { .. } => match self.upstream(tool.server.as_str()) {
+                Ok(current) if Arc::ptr_eq(&current, upstream) => {
+                    upstream.live().is_none() && upstream.was_live()
+                }
+                // Once: a file that is written again and again must not keep a call for ever.
+                Ok(current) if !attempts.is_replaced => {
+                    (attempts.is_repeated, attempts.is_replaced) = (false, true);
+                    return Ok(current);
+                }
+                Ok(_) => false,
+                Err(gone) => {
+                    error = gone;
+                    false
+                }
+            },
+            CallError::Lost { .. } => tool.idempotent,
+            _ => false,
         };
-        let Some(fallback) = self.fallback_for(&upstream, tool, &error, is_refused).await else {
-            return Answered { outcome: Err(error), ran_on: None };
+        if may_repeat && !attempts.is_repeated {
+            attempts.is_repeated = true;
+            return Ok(Arc::clone(upstream));
+        }
+        let Some(fallback) = self.fallback_for(upstream, tool, &error, is_refused).await else {
+            return Err(error);
         };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
-        if let Some(responder) = &options.responder {
-            responder.falls_back(&fallback.spec.id);
-        }
-        // Boxed: few calls fall back, and all would carry the future along.
-        let outcome = Box::pin(attempt(&fallback, tool, arguments.as_ref(), options)).await;
-        Answered { outcome, ran_on: Some(fallback.spec.id.clone()) }
+        attempts.fallback = Some(fallback.spec.id.clone());
+        Ok(fallback)
     }
 
     /// The upstream of a tool and the arguments for it, if it may be called.
@@ -148,26 +219,13 @@ impl Fleet {
         let connection = upstream.connected().await?;
         upstream.touch();
         let timeouts = &upstream.spec.timeouts;
-        let idle = options.timeout.unwrap_or(timeouts.call);
-        let meta: Vec<MetaEntry<'_>> =
-            options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
         let mut params = params.to_vec();
         params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
         // The level of log messages is our own business, and what the server says then is of its own accord.
         let counts = !connection.era().is_modern() && method != SET_LEVEL;
         let entered = counts.then(|| upstream.responders.enter(options.responder.as_ref()));
-        let outcome = connection
-            .request(OutgoingRequest {
-                name,
-                params: &params,
-                meta: &meta,
-                maximum: timeouts.call_maximum.max(idle),
-                progress: options.progress.clone(),
-                responder: options.responder.clone(),
-                capabilities: options.capabilities.as_ref(),
-                ..OutgoingRequest::new(method, idle)
-            })
-            .await;
+        let request = options.request(method, &params, timeouts, timeouts.call);
+        let outcome = connection.request(OutgoingRequest { name, ..request }).await;
         note_answer(entered, &outcome);
         outcome
     }
@@ -204,45 +262,6 @@ impl Fleet {
             Fallback::Command(_) => upstream.standby.clone(),
         }
     }
-}
-
-/// Sends a call once.
-async fn attempt(
-    upstream: &Upstream,
-    tool: &CatalogueTool,
-    arguments: Option<&RawJson>,
-    options: &CallOptions,
-) -> Result<RawJson, CallError> {
-    let connection = upstream.connected().await?;
-    upstream.touch();
-    let timeouts = &upstream.spec.timeouts;
-    let idle =
-        options.timeout.or_else(|| timeouts.per_tool.get(&*tool.name).copied()).unwrap_or(timeouts.call);
-    let meta: Vec<MetaEntry<'_>> =
-        options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
-    let name = json_text(&tool.name);
-    let arguments_text = arguments.map_or(b"{}".as_slice(), RawJson::as_bytes);
-    let headers = mirrored(tool, arguments);
-    let mut params = vec![("name", name.as_slice()), ("arguments", arguments_text)];
-    params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
-    let entered =
-        (!connection.era().is_modern()).then(|| upstream.responders.enter(options.responder.as_ref()));
-    let outcome = connection
-        .request(OutgoingRequest {
-            name: Some(&tool.name),
-            params: &params,
-            meta: &meta,
-            headers: &headers,
-            idle,
-            maximum: timeouts.call_maximum.max(idle),
-            progress: options.progress.clone(),
-            responder: options.responder.clone(),
-            capabilities: options.capabilities.as_ref(),
-            ..OutgoingRequest::new(CALL_TOOL, idle)
-        })
-        .await;
-    note_answer(entered, &outcome);
-    outcome
 }
 
 /// A server that gave no answer may still be at work.
@@ -285,8 +304,4 @@ fn mirrored(tool: &CatalogueTool, arguments: Option<&RawJson>) -> Vec<(String, S
             Some((parameter.header.clone(), encode_header_value(value)?))
         })
         .collect()
-}
-
-fn json_text(text: &str) -> Vec<u8> {
-    serde_json::to_vec(text).unwrap_or_else(|_| b"null".to_vec())
 }

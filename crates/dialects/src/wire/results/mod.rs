@@ -41,6 +41,8 @@ pub use plain::PlainResult;
 pub use read::{ReadResult, Substitution, read_result};
 pub(crate) use write::{content_list, text_or_list};
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::dialect::Dialect;
@@ -161,7 +163,7 @@ fn render_answers(
             let report =
                 |path, fate, reason| changes.push(ResultChange { result: index, path, fate, reason });
             let arranged = arrange::arrange(&dialect.messages, answer, options, report, outcome.kept);
-            Prepared { outcome: *outcome, fallback_id: format!("call_{index}"), arranged }
+            Prepared { outcome: *outcome, index, arranged }
         })
         .collect();
     if format(dialect.messages.protocol).replaces_absent_ids(&dialect.messages) {
@@ -180,13 +182,13 @@ fn render_answers(
 /// A result ready to be written.
 pub(crate) struct Prepared<'a> {
     pub(crate) outcome: Outcome<'a>,
-    fallback_id: String,
+    index: usize,
     pub(crate) arranged: Arranged<'a>,
 }
 
 impl Prepared<'_> {
     /// The id of its call, or one of ours.
-    pub(crate) fn id(&self) -> &str {
-        self.outcome.call_id.unwrap_or(&self.fallback_id)
+    pub(crate) fn id(&self) -> Cow<'_, str> {
+        self.outcome.call_id.map_or_else(|| format!("call_{}", self.index).into(), Cow::Borrowed)
     }
 }
