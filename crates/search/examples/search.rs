@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gateway_dialects::estimate_tokens;
 use gateway_protocol::RawJson;
-use gateway_search::{FoundTool, MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
+use gateway_search::{MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
 use serde::Deserialize;
 
 type Failure = Box<dyn std::error::Error>;
@@ -43,6 +43,12 @@ struct Tool {
     definition: RawJson,
 }
 
+impl Tool {
+    fn entry(&self) -> ToolEntry<'_> {
+        ToolEntry { name: &self.name, server: &self.server, definition: &self.definition }
+    }
+}
+
 /// As a server writes it: captures are indented, and that is not what a model pays for.
 fn compact(definition: &RawJson) -> Result<RawJson, Failure> {
     Ok(RawJson::of(&definition.read::<serde_json::Value>()?)?)
@@ -55,10 +61,7 @@ fn main() -> Result<(), Failure> {
     let folder = arguments.next().unwrap_or_else(|| root.join("../shared/corpus/servers"));
     let queries: Queries = toml::from_str(&std::fs::read_to_string(queries)?)?;
     let tools = corpus(&folder)?;
-    let entries: Vec<ToolEntry<'_>> = tools
-        .iter()
-        .map(|tool| ToolEntry { name: &tool.name, server: &tool.server, definition: &tool.definition })
-        .collect();
+    let entries: Vec<ToolEntry<'_>> = tools.iter().map(Tool::entry).collect();
     let began = Instant::now();
     let index = ToolIndex::build(&entries);
     let built = began.elapsed();
@@ -128,15 +131,8 @@ fn write_tokens(
         .iter()
         .map(|query| {
             let hits = index.search(&query.ask, 5);
-            let found: Vec<FoundTool<'_>> = hits
-                .iter()
-                .filter_map(|hit| tools.get(hit.position))
-                .map(|tool| FoundTool {
-                    name: &tool.name,
-                    server: &tool.server,
-                    definition: &tool.definition,
-                })
-                .collect();
+            let found = hits.iter().filter_map(|hit| tools.get(hit.position));
+            let found: Vec<ToolEntry<'_>> = found.map(Tool::entry).collect();
             let result = search_result(&query.ask, &found);
             // Models read the text; the structure is for programs.
             estimate_tokens(result.pointer("/content/0/text").map_or(0, |text| text.to_string().len()))
