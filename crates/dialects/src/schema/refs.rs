@@ -60,7 +60,7 @@ struct Resolved<'a> {
 const MOST_RECENT: usize = 128;
 
 fn ref_hides_siblings(schema: &Value) -> bool {
-    let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
+    let uri = schema.text("$schema").unwrap_or_default();
     uri.as_bytes()
         .windows(8)
         .any(|part| matches!(part, b"draft-03" | b"draft-04" | b"draft-06" | b"draft-07"))
@@ -185,7 +185,7 @@ impl<'a> Resolver<'a> {
                     }
                 }
                 for keyword in ["$anchor", "$dynamicAnchor"] {
-                    if let Some(name) = map.member(keyword).and_then(Value::as_str) {
+                    if let Some(name) = map.text(keyword) {
                         self.anchors.push(Anchor { resource, name, schema, path });
                     }
                 }

@@ -236,13 +236,13 @@ impl<'a> Edit<'a, '_> {
     fn describe_others(&mut self, parts: &[ObjectPart<'a>], closed: bool, view: &mut View<'a>) {
         for part in parts {
             for name in ["patternProperties", "propertyNames", "additionalProperties"] {
-                let Some(value) = part.schema.member(name) else { continue };
+                let Some(value) = part.source.schema.member(name) else { continue };
                 match value {
                     Value::Bool(true) => {
-                        self.rewritten(part.path, name, Some(value), "asks for nothing");
+                        self.rewritten(part.source.path, name, Some(value), "asks for nothing");
                     }
                     Value::Bool(false) if closed && name == "additionalProperties" => {}
-                    _ => self.describe(part.path, name, value, view, "the root was folded"),
+                    _ => self.describe(part.source.path, name, value, view, "the root was folded"),
                 }
             }
         }
@@ -304,10 +304,9 @@ fn keep_used<'a>(schema: &Entries<'a>, definitions: &mut Entries<'a>) {
         collect_references(json, &mut used);
     }
     let mut index = 0;
-    while let Some(name) = used.get(index) {
-        let target = definitions.iter().find(|(known, _)| known == name).map(|(_, json)| json.clone());
-        if let Some(json) = target {
-            collect_references(&json, &mut used);
+    while let Some(name) = used.get(index).cloned() {
+        if let Some((_, json)) = definitions.iter().find(|(known, _)| *known == name) {
+            collect_references(json, &mut used);
         }
         index += 1;
     }

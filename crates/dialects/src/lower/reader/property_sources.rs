@@ -63,14 +63,12 @@ impl<'a> Reader<'a, '_> {
     pub(crate) fn key_sources(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> KeySources<'a> {
         let mut found = KeySources::default();
         for part in parts {
-            let asked = part.asked;
             let mut hit = false;
             if let Some((key, schema)) = part.properties.and_then(|properties| properties.get_key_value(name))
                 && !(name == "required" && schema.is_array())
             {
-                let list = self.step(part.path, "properties");
-                let source = self.source(schema, list, key, part.resource);
-                found.add(Source { asked, ..source });
+                let list = self.inside(part.source, "properties", schema);
+                found.add(self.inside(list, key, schema));
                 found.declared = true;
                 hit = true;
             }
@@ -80,14 +78,14 @@ impl<'a> Reader<'a, '_> {
                     continue;
                 }
                 hit = true;
-                let list = self.step(part.path, "patternProperties");
-                let source = self.source(schema, list, pattern, part.resource);
+                let list = self.inside(part.source, "patternProperties", schema);
+                let source = self.inside(list, pattern, schema);
                 found.invited |= schema != &Value::Bool(false);
                 found.named |= schema != &Value::Bool(false);
                 if fits.is_some() {
-                    found.add(Source { asked, ..source });
+                    found.add(source);
                 } else {
-                    found.unsure.push(source);
+                    found.unsure.push(Source { asked: false, ..source });
                 }
             }
             match part.additional {
@@ -97,8 +95,7 @@ impl<'a> Reader<'a, '_> {
                 Some(schema) => {
                     found.invited = true;
                     if schema.is_object() {
-                        let source = self.source(schema, part.path, "additionalProperties", part.resource);
-                        found.add(Source { asked, ..source });
+                        found.add(self.inside(part.source, "additionalProperties", schema));
                     }
                 }
             }

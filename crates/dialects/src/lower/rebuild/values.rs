@@ -52,7 +52,7 @@ impl<'a> Rebuild<'a, '_> {
         }
         for union in std::mem::take(&mut view.unions) {
             let name = union.keyword.name();
-            self.describe(union.path, name, union.original, view, "the values are listed already");
+            self.describe(union.source.path, name, union.original, view, "the values are listed already");
         }
         if kept.is_empty() {
             return if null { self.lower_null() } else { Lowered::impossible() };
@@ -65,7 +65,7 @@ impl<'a> Rebuild<'a, '_> {
             self.rewritten(view.path, "type", Some(original), "the values show the types");
         }
         if null {
-            lowered.node = lowered.node.or_null();
+            lowered.node.accept_null();
             lowered.codec = super::union::keep_null(lowered.codec);
             if self.choices.null == crate::dialect::NullStyle::Nullable {
                 self.rewritten(view.path, keyword, view.original(keyword), "null is said by nullable");
