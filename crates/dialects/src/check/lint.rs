@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::limits::Spend;
 use super::{Finding, Rule, prose, rules};
-use crate::schema::{Keyword, Kind, children};
+use crate::schema::{Keyword, Kind, Members as _, children};
 use crate::tokens::value_bytes;
 use crate::tool::{input_schema, schema_pointer};
 
@@ -24,7 +24,7 @@ pub(super) fn lint(tools: &[Value], translators: &[Translator], spend: &mut Spen
     let mut names: HashMap<&str, usize> = HashMap::new();
     let mut letters: HashMap<String, &str> = HashMap::new();
     for (index, tool) in tools.iter().enumerate() {
-        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = tool.text("name").unwrap_or_default();
         let shared = shared_bytes(tool);
         let mut lint = Lint {
             tool: name,
@@ -123,7 +123,7 @@ impl Lint<'_> {
                 self.add(&rules::NAME_UNCLEAR, "/name", message);
             }
         }
-        match members.get("description").and_then(Value::as_str).map(str::trim) {
+        match members.text("description").map(str::trim) {
             None | Some("") => {
                 self.add(&rules::DESCRIPTION_MISSING, "", "the tool has no description");
             }
@@ -290,14 +290,11 @@ impl Lint<'_> {
             self.add(&rules::NAME_UNCLEAR, pointer, message);
         }
         let Value::Object(members) = schema else { return };
-        let target = members
-            .get("$ref")
-            .and_then(Value::as_str)
-            .and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+        let target = members.text("$ref").and_then(|reference| root.pointer(reference.strip_prefix('#')?));
         let description = [Some(schema), target]
             .into_iter()
             .flatten()
-            .find_map(|node| node.get("description").and_then(Value::as_str))
+            .find_map(|node| node.text("description"))
             .map(str::trim)
             .filter(|text| !text.is_empty());
         match description {

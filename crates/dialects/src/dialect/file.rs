@@ -96,7 +96,7 @@ pub enum DialectError {
 pub struct Dialects {
     files: BTreeMap<String, Table>,
     aliases: BTreeMap<String, String>,
-    models: Models,
+    pub(super) models: Models,
 }
 
 impl Dialects {
@@ -150,10 +150,6 @@ impl Dialects {
             .map_err(|cause| DialectError::Malformed { origin: origin.to_owned(), cause })?;
         self.models.prepend(models);
         Ok(())
-    }
-
-    pub(crate) fn models(&self) -> &Models {
-        &self.models
     }
 
     /// The names of all dialects and layers, sorted.

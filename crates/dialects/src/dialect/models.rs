@@ -97,7 +97,7 @@ impl Models {
 impl Dialects {
     /// The dialect and layer that a model id chooses.
     pub fn for_model(&self, id: &str) -> Result<Choice, DialectError> {
-        self.models().choose(id).ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
+        self.models.choose(id).ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
     }
 
     /// The dialect that a caller asks for by name, by model, or by both.

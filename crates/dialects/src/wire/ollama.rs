@@ -13,10 +13,6 @@ use crate::dialect::MessageRules;
 pub(crate) struct Ollama;
 
 impl WireFormat for Ollama {
-    fn dialect(&self) -> &'static str {
-        "ollama"
-    }
-
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         response.member("done")?;
         let message = response.member("message")?.as_object()?;

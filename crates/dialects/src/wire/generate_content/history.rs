@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{Placement, Protocol};
+use crate::wire::Members as _;
 use crate::wire::history::{
-    AssistantBlock, Block, Call, MediaBlock, Reader, Role, Source, ThinkingBlock, Writer, bytes, list,
-    result, text,
+    AssistantBlock, Block, Call, Reader, Role, Source, ThinkingBlock, Writer, bytes, result,
 };
 
 /// The role called `name`.
@@ -27,14 +27,14 @@ fn member<'v>(part: &'v Value, camel: &str, snake: &str) -> Option<&'v Value> {
 pub(super) fn part(reader: &mut Reader<'_>, part: &Value) -> Option<Block> {
     let signature = member(part, "thoughtSignature", "thought_signature").and_then(Value::as_str);
     if let Some(call) = member(part, "functionCall", "function_call") {
-        let mut block = reader.call(text(call, "id"), text(call, "name")?, call.get("args"));
+        let mut block = reader.call(call.text("id"), call.text("name")?, call.get("args"));
         block.signature = signature.map(str::to_owned);
         return Some(Block::ToolUse(block));
     }
     if let Some(response) = member(part, "functionResponse", "function_response") {
         return Some(function_response(reader, response));
     }
-    if let Some(text) = text(part, "text") {
+    if let Some(text) = part.text("text") {
         let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
         if is_thought || (text.is_empty() && signature.is_some()) {
             let mut thought = reader.thinking(text, signature);
@@ -53,21 +53,21 @@ pub(super) fn part(reader: &mut Reader<'_>, part: &Value) -> Option<Block> {
 fn media(part: &Value) -> Option<Block> {
     if let Some(inline) = member(part, "inlineData", "inline_data") {
         let mime = member(inline, "mimeType", "mime_type")?.as_str()?;
-        return Some(bytes(mime, text(inline, "data")?, ""));
+        return Some(bytes(mime, inline.text("data")?, ""));
     }
     let file = member(part, "fileData", "file_data")?;
     let mime = member(file, "mimeType", "mime_type").and_then(Value::as_str);
     let url = member(file, "fileUri", "file_uri")?.as_str()?.to_owned();
     let source = Source::Url { url, media_type: mime.map(str::to_owned) };
     match mime.and_then(|mime| mime.split('/').next()) {
-        Some("image") | None => Some(Block::Image(MediaBlock { source, extra: Map::new() })),
-        Some("audio") => Some(Block::Audio(MediaBlock { source, extra: Map::new() })),
+        Some("image") | None => Some(Block::Image(source.into())),
+        Some("audio") => Some(Block::Audio(source.into())),
         Some(_) => None,
     }
 }
 
 fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
-    let id = reader.answered(text(given, "id"), text(given, "name"));
+    let id = reader.answered(given.text("id"), given.text("name"));
     let mut blocks = Vec::new();
     let mut structured = None;
     let mut failed = false;
@@ -94,7 +94,7 @@ fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
         Some(other) => structured = Some(other.clone()),
         None => {}
     }
-    for part in list(given, "parts") {
+    for part in given.list("parts") {
         blocks.push(media(part).unwrap_or_else(|| reader.opaque(part)));
     }
     result(id, blocks, failed, structured)

@@ -21,7 +21,7 @@ pub use read::from_dialect;
 pub use transfer::{TransferMode, transfer};
 pub use write::to_dialect;
 
-pub(crate) use read::{Reader, bytes, image, list, result, text};
+pub(crate) use read::{Reader, bytes, image, result};
 pub(crate) use turns::{AssistantBlock, Call};
 pub(crate) use write::{PartList, Writer, Written};
 

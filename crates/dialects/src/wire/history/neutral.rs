@@ -147,6 +147,11 @@ impl Block {
     pub fn text(text: &str) -> Self {
         Self::Text(TextBlock { text: text.to_owned(), extra: Map::new() })
     }
+
+    /// A block of an embedded resource.
+    pub(crate) fn resource(resource: Value) -> Self {
+        Self::Resource(ResourceBlock { resource, extra: Map::new() })
+    }
 }
 
 /// Text.
@@ -167,6 +172,12 @@ pub struct MediaBlock {
     /// All other members.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl From<Source> for MediaBlock {
+    fn from(source: Source) -> Self {
+        Self { source, extra: Map::new() }
+    }
 }
 
 /// Where the bytes of an image or of audio are.
@@ -202,7 +213,7 @@ pub struct ResourceBlock {
 }
 
 /// The model's reasoning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThinkingBlock {
     /// What of it may be read.
     pub thinking: String,
@@ -221,7 +232,7 @@ pub struct ThinkingBlock {
 }
 
 /// A call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolUseBlock {
     /// The call's id.
     pub id: String,

@@ -7,7 +7,7 @@ pub(crate) use history::{Own, assistant, role};
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{INPUT, Layout, Malformed, Said};
+use super::calls::{INPUT, Layout, Malformed, Reply};
 use super::history::{Conversation, Message, PartList, Reader, Writer};
 use super::results::{Media, MediaKind, Part, Prepared, Source, content_list};
 use super::stream::{State, StreamEvent};
@@ -17,11 +17,7 @@ use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 pub(crate) struct Messages;
 
 impl WireFormat for Messages {
-    fn dialect(&self) -> &'static str {
-        "anthropic"
-    }
-
-    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Reply) -> bool {
         match kind {
             Some("thinking") => {
                 let text = ["thinking", "content"].iter().find_map(|key| block.member(key)?.as_str());
@@ -35,7 +31,7 @@ impl WireFormat for Messages {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        let is_block = map.member("type").and_then(Value::as_str) == Some("tool_use");
+        let is_block = map.text("type") == Some("tool_use");
         Ok(is_block.then(|| Layout::of(Protocol::Messages, map, &["id", "type", "name", "input"], INPUT)))
     }
 
@@ -45,7 +41,7 @@ impl WireFormat for Messages {
 
     fn is_chunk(&self, chunk: &Object) -> bool {
         let kinds = ["message_start", "content_block_start", "content_block_delta", "content_block_stop"];
-        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+        chunk.text("type").is_some_and(|kind| kinds.contains(&kind))
     }
 
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
+use crate::wire::Members as _;
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent, call_at};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
-    let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();
-    match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+    let delta = event.text("delta").unwrap_or_default();
+    match event.text("type").unwrap_or_default() {
         "response.output_text.delta" | "response.refusal.delta" => state.text(delta, out),
         "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
             State::reasoning(delta, out);
@@ -22,7 +23,7 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
             }
         }
         "response.function_call_arguments.done" => {
-            let arguments = event.get("arguments").and_then(Value::as_str);
+            let arguments = event.text("arguments");
             if let Some((call, text)) = find(state, event, None).filter(|call| !call.given()).zip(arguments) {
                 call.arguments.replace(text);
             }
@@ -39,7 +40,7 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
 }
 
 fn is_call(item: &Value) -> bool {
-    item.get("type").and_then(Value::as_str) == Some("function_call")
+    item.text("type") == Some("function_call")
 }
 
 /// The call that an event speaks of: by item id, else by index.
@@ -52,7 +53,7 @@ fn find<'a>(state: &'a mut State, event: &Value, item: Option<&Value>) -> Option
     {
         return state.open.iter_mut().find(|open| has_id(open, id));
     }
-    state.open.get(&Key::Index(index?))
+    call_at(&mut state.open, &Key::Index(index?))
 }
 
 fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
@@ -68,28 +69,26 @@ fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEven
 
 /// Takes names and ids from an item.
 fn describe(open: &mut OpenCall, item: &Value) {
-    let at = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let at = |key: &str| item.text(key).filter(|text| !text.is_empty());
     open.set_id(at("call_id"));
     open.set_name(at("name"));
     if let Some(id) = at("id") {
         open.call.item_id = Some(id.to_owned());
     }
-    for (key, value) in item.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "type" | "id" | "call_id" | "name" | "arguments") {
-            open.call.extra.insert(key.clone(), value.clone());
-        }
+    if let Value::Object(members) = item {
+        open.keep_others(members, &["type", "id", "call_id", "name", "arguments"]);
     }
 }
 
 fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
     if !is_call(item) {
-        if item.get("type").and_then(Value::as_str) == Some("reasoning") {
+        if item.text("type") == Some("reasoning") {
             out.push(StreamEvent::ReasoningItem(item.clone()));
         }
         return;
     }
     open(state, event, item, out);
-    let arguments = item.get("arguments").and_then(Value::as_str);
+    let arguments = item.text("arguments");
     let mut ids = std::mem::take(&mut state.ids);
     if let Some(call) = find(state, event, Some(item)).filter(|call| !call.given()) {
         describe(call, item);
@@ -97,7 +96,7 @@ fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<Strea
             call.arguments.replace(text);
         }
         // Items of a response that was cut say so.
-        let cut = item.get("status").and_then(Value::as_str) == Some("incomplete");
+        let cut = item.text("status") == Some("incomplete");
         let outcome = if cut { Outcome::Unfinished } else { Outcome::Complete };
         out.extend(call.give(outcome, &mut ids));
     }
@@ -107,7 +106,7 @@ fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<Strea
 fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let Some(response) = event.get("response") else { return };
     state.usage(response.get("usage"), "input_tokens", "output_tokens");
-    let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
+    let items = response.list("output").iter();
     for (index, item) in items.enumerate() {
         let event = serde_json::json!({"output_index": index});
         if is_call(item) && find(state, &event, Some(item)).is_none_or(|call| !call.given()) {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::piece::{Media, MediaKind, Source, is_base64};
+use crate::wire::Members as _;
 
 /// Stands for a result without content.
 pub(crate) const EMPTY: &str = "(no output)";
@@ -36,7 +37,7 @@ pub(crate) fn broken(kind: MediaKind, mime: &str, length: usize) -> String {
 
 /// A link to a resource, in one line.
 pub(crate) fn link(block: &Value, uri: &str) -> String {
-    let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |key: &str| block.text(key).filter(|text| !text.is_empty());
     let name = text("title").or_else(|| text("name"));
     let mut line =
         name.map_or_else(|| format!("Resource link: {uri}"), |name| format!("Resource link: {name} ({uri})"));

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::wire::Members as _;
 use crate::wire::history::{Block, Content, Message, Role, Warning};
 
 /// What becomes of calls and results.
@@ -66,5 +67,5 @@ fn plain(content: &Content) -> String {
 
 fn kind(block: &Block) -> String {
     let value = serde_json::to_value(block).unwrap_or_default();
-    value.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned()
+    value.text("type").unwrap_or("unknown").to_owned()
 }
