@@ -69,7 +69,7 @@ fn one_call_each(said: chat::Said<'_>) -> Vec<Value> {
         let mut next = first.take().unwrap_or_else(|| {
             Map::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)])
         });
-        let arguments = call.arguments.to_string();
+        let arguments = call.input.to_string();
         next.insert("function_call".into(), json!({"name": call.name, "arguments": arguments}));
         messages.push(next.into());
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::calls::Envelope;
 use super::chat;
-use super::history::{Block, Call, Conversation, Message, Writer, Written};
+use super::history::{Block, Conversation, Message, ToolUseBlock, Writer, Written};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -81,6 +81,6 @@ impl WireFormat for Ollama {
     }
 }
 
-fn function(call: &Call) -> Value {
-    json!({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}})
+fn function(call: &ToolUseBlock) -> Value {
+    json!({"id": call.id, "function": {"name": call.name, "arguments": call.input}})
 }

@@ -110,12 +110,11 @@ impl<'a> Collector<'a> {
             self.stops_at(map);
             return self.object(message);
         }
-        match map.member("content") {
-            Some(Value::Object(content)) if content.has("parts") => {
-                self.stops_at(map);
-                return self.object(content);
-            }
-            _ => {}
+        if let Some(Value::Object(content)) = map.member("content")
+            && content.has("parts")
+        {
+            self.stops_at(map);
+            return self.object(content);
         }
         if let Some(Value::Array(parts)) = map.member("parts") {
             self.stops_at(map);

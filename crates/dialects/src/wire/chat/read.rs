@@ -19,10 +19,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<
             Some("user") => (Role::User, user(reader, message)),
             Some("assistant") => (Role::Assistant, assistant(reader, message)),
             Some("tool" | "function") => (Role::Tool, vec![tool(reader, message)]),
-            other => {
-                reader.warn(format!("unknown role `{}` is read as the user's", other.unwrap_or_default()));
-                (Role::User, user(reader, message))
-            }
+            other => (reader.unknown_role(other), user(reader, message)),
         };
         messages.push(Message::new(role, Content::of(blocks)));
     }

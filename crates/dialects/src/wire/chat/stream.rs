@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::wire::Members as _;
 use crate::wire::calls::carried_signature;
-use crate::wire::stream::{Key, OpenCall, State, StreamEvent, call_at, call_with_id};
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent, call_at, call_with_id};
 
 pub(crate) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
     state.usage(chunk.get("usage"), "prompt_tokens", "completion_tokens");
@@ -15,7 +15,9 @@ pub(crate) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>)
             push_delta(state, delta, out);
         }
         if State::stop(choice.get("finish_reason"), out) {
-            state.complete_all(out);
+            for call in &mut state.open {
+                out.extend(call.give(Outcome::Complete, &mut state.ids));
+            }
         }
     }
 }

@@ -5,8 +5,8 @@ mod stream;
 use serde_json::{Map, Value, json};
 
 use super::calls::{Envelope, INPUT, Layout, Malformed, Reply, inner};
-use super::history::{Block, Conversation, Message, PartList, Reader, Writer, bytes, result};
-use super::messages::{self, Own};
+use super::history::{Block, Conversation, Message, PartList, Reader, ToolUseBlock, Writer, bytes, result};
+use super::messages;
 use super::results::{Media, MediaKind, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -101,21 +101,18 @@ impl WireFormat for Converse {
             model: "assistant",
             key: "content",
             system: |text| json!([{"text": text}]),
-            assistant: |writer, at, blocks| messages::assistant(writer, at, blocks, own_block),
+            assistant: |writer, at, blocks| messages::assistant(writer, at, blocks, tool_use, reasoning),
         };
         writer.part_list(messages, &list)
     }
 }
 
-fn own_block(own: Own<'_>) -> Value {
-    match own {
-        Own::Call(call) => {
-            json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}})
-        }
-        Own::Reasoning { text, signature } => {
-            json!({"reasoningContent": {"reasoningText": {"text": text, "signature": signature}}})
-        }
-    }
+fn tool_use(call: &ToolUseBlock) -> Value {
+    json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.input}})
+}
+
+fn reasoning(text: &str, signature: &str) -> Value {
+    json!({"reasoningContent": {"reasoningText": {"text": text, "signature": signature}}})
 }
 
 /// One block of a message or of a result.

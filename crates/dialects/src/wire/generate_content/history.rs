@@ -4,9 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::{Placement, Protocol};
 use crate::wire::Members as _;
-use crate::wire::history::{
-    AssistantBlock, Block, Call, Reader, Role, Source, ThinkingBlock, Writer, bytes, result,
-};
+use crate::wire::history::{Block, Reader, Role, Source, ThinkingBlock, ToolUseBlock, Writer, bytes, result};
 
 /// The role called `name`.
 pub(super) fn role(name: Option<&str>) -> Option<Role> {
@@ -66,33 +64,31 @@ fn media(part: &Value) -> Option<Block> {
     }
 }
 
+/// What a response in our form says; `None` if it is another object.
+fn said(response: &Value) -> Option<&Value> {
+    let members = response.as_object()?;
+    let ours = |key: &String| matches!(key.as_str(), "output" | "error" | "structuredContent");
+    let is_ours = members.keys().all(ours) && (members.len() == 1 || members.has("structuredContent"));
+    members.member("error").or_else(|| members.member("output")).filter(|_| is_ours)
+}
+
 fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
     let id = reader.answered(given.text("id"), given.text("name"));
     let mut blocks = Vec::new();
-    let mut structured = None;
+    let mut structured;
     let mut failed = false;
-    match given.get("response") {
-        Some(Value::Object(response)) => {
-            let said = response.get("error").or_else(|| response.get("output"));
-            let others =
-                response.keys().any(|key| !matches!(key.as_str(), "output" | "error" | "structuredContent"));
+    let response = given.get("response");
+    match response.and_then(said) {
+        Some(said) => {
+            failed = response.is_some_and(|response| response.has("error"));
+            structured = response.and_then(|response| response.get("structuredContent")).cloned();
             match said {
-                Some(said)
-                    if !others && (response.len() == 1 || response.contains_key("structuredContent")) =>
-                {
-                    failed = response.contains_key("error");
-                    structured = response.get("structuredContent").cloned();
-                    match said {
-                        Value::String(text) if text.is_empty() => {}
-                        Value::String(text) => blocks.push(Block::text(text)),
-                        other => structured = Some(other.clone()),
-                    }
-                }
-                Some(_) | None => structured = Some(Value::Object(response.clone())),
+                Value::String(text) if text.is_empty() => {}
+                Value::String(text) => blocks.push(Block::text(text)),
+                other => structured = Some(other.clone()),
             }
         }
-        Some(other) => structured = Some(other.clone()),
-        None => {}
+        None => structured = response.cloned(),
     }
     for part in given.list("parts") {
         blocks.push(media(part).unwrap_or_else(|| reader.opaque(part)));
@@ -101,20 +97,20 @@ fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
 }
 
 /// Parts of what the model said.
-pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[AssistantBlock]) -> Vec<Value> {
+pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[Block]) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut called = false;
     for block in blocks {
         match block {
-            AssistantBlock::Call(call) => {
+            Block::ToolUse(call) => {
                 parts.push(function_call(writer, call, called));
                 called = true;
             }
-            AssistantBlock::Block(Block::Thinking(thought)) => match thinking(thought) {
+            Block::Thinking(thought) => match thinking(thought) {
                 Some(written) => parts.push(written),
                 None => writer.warn(at, "reasoning of another provider is left out"),
             },
-            AssistantBlock::Block(block) => {
+            block => {
                 let mut written =
                     writer.assistant_block(at, block, Placement::Result).map(|part| writer.part(part));
                 if let (Block::Text(text), Some(Value::Object(members))) = (block, &mut written)
@@ -130,14 +126,14 @@ pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[Assistan
 }
 
 /// The first call of a turn needs a signature; the others have none of their own.
-fn function_call(writer: &Writer<'_>, call: &Call, called: bool) -> Value {
+fn function_call(writer: &Writer<'_>, call: &ToolUseBlock, called: bool) -> Value {
     let rules = writer.rules();
     let mut body = Map::new();
     if rules.call_ids {
         body.insert("id".into(), call.id.clone().into());
     }
     body.insert("name".into(), call.name.clone().into());
-    body.insert("args".into(), call.arguments.clone());
+    body.insert("args".into(), call.input.clone());
     let mut part = Map::from_iter([("functionCall".to_owned(), Value::Object(body))]);
     let foreign = rules.foreign_signature.as_ref().filter(|_| !called);
     if let Some(signature) = call.signature.as_ref().or(foreign) {

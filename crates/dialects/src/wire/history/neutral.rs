@@ -38,7 +38,7 @@ impl Message {
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The instructions.
     System,
@@ -49,6 +49,7 @@ pub enum Role {
     /// Tools that answer the model.
     Tool,
     /// A role that the format does not know.
+    #[serde(untagged)]
     Other(String),
 }
 
@@ -62,24 +63,6 @@ impl Role {
             Self::Tool => "tool",
             Self::Other(name) => name,
         }
-    }
-}
-
-impl From<String> for Role {
-    fn from(name: String) -> Self {
-        match name.as_str() {
-            "system" => Self::System,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            _ => Self::Other(name),
-        }
-    }
-}
-
-impl From<Role> for String {
-    fn from(role: Role) -> Self {
-        role.name().to_owned()
     }
 }
 

@@ -49,6 +49,12 @@ impl Reader<'_> {
         self.warnings.push(Warning { message: self.at, text: text.into() });
     }
 
+    /// The role of a message whose own is none that the API knows.
+    pub(crate) fn unknown_role(&mut self, name: Option<&str>) -> Role {
+        self.warn(format!("unknown role `{}` is read as the user's", name.unwrap_or_default()));
+        Role::User
+    }
+
     /// A call; without an id it gets one of ours.
     pub(crate) fn call(
         &mut self,
@@ -62,7 +68,7 @@ impl Reader<'_> {
         let arguments = self.arguments(wire_name, arguments);
         self.open.push((id.clone(), wire_name.to_owned()));
         let input = self.codec.decode(&name, &arguments);
-        ToolUseBlock { input, id, name, ..ToolUseBlock::default() }
+        ToolUseBlock { id, name, input, ..ToolUseBlock::default() }
     }
 
     fn arguments(&mut self, wire_name: &str, arguments: Option<&Value>) -> Value {
@@ -126,10 +132,7 @@ impl Reader<'_> {
         for (index, message) in given.iter().enumerate() {
             self.at = index;
             let name = message.text("role");
-            let role = role(name).unwrap_or_else(|| {
-                self.warn(format!("unknown role `{}` is read as the user's", name.unwrap_or_default()));
-                Role::User
-            });
+            let role = role(name).unwrap_or_else(|| self.unknown_role(name));
             let blocks = self.parts(message.get(key), part);
             let only_results =
                 !blocks.is_empty() && blocks.iter().all(|block| matches!(block, Block::ToolResult(_)));

@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::{Placement, Protocol};
 use crate::wire::Members as _;
-use crate::wire::history::{
-    AssistantBlock, Block, Call, Reader, Role, Source, ThinkingBlock, Writer, bytes, result,
-};
+use crate::wire::history::{Block, Reader, Role, Source, ThinkingBlock, ToolUseBlock, Writer, bytes, result};
 
 /// The role called `name`.
 pub(crate) fn role(name: Option<&str>) -> Option<Role> {
@@ -55,35 +53,29 @@ fn document(given: &Value) -> Option<Block> {
     }
 }
 
-/// Writes what the model said; `own` writes a call, or reasoning with its signature.
+/// Writes what the model said, with `tool_use` for a call, and `reasoning` for that and its signature.
 pub(crate) fn assistant(
     writer: &mut Writer<'_>,
     at: usize,
-    blocks: &[AssistantBlock],
-    own: fn(Own<'_>) -> Value,
+    blocks: &[Block],
+    tool_use: fn(&ToolUseBlock) -> Value,
+    reasoning: fn(&str, &str) -> Value,
 ) -> Vec<Value> {
     let mut content = Vec::with_capacity(blocks.len());
     for block in blocks {
         match block {
-            AssistantBlock::Call(call) => content.push(own(Own::Call(call))),
-            AssistantBlock::Block(Block::Thinking(thought)) => match signature(thought) {
-                Some(signature) => content.push(own(Own::Reasoning { text: &thought.thinking, signature })),
+            Block::ToolUse(call) => content.push(tool_use(call)),
+            Block::Thinking(thought) => match signature(thought) {
+                Some(signature) => content.push(reasoning(&thought.thinking, signature)),
                 None => writer.warn(at, "reasoning without this provider's signature is left out"),
             },
-            AssistantBlock::Block(block) => {
+            block => {
                 let written = writer.assistant_block(at, block, Placement::Note);
                 content.extend(written.map(|written| writer.part(written)));
             }
         }
     }
     content
-}
-
-/// What two APIs say in blocks of their own spelling.
-#[derive(Clone, Copy)]
-pub(crate) enum Own<'a> {
-    Call(&'a Call),
-    Reasoning { text: &'a str, signature: &'a str },
 }
 
 /// Reasoning is replayed only as it came: signed by the provider. Messages and Converse carry the same signatures.

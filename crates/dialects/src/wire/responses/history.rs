@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::dialect::{Placement, Protocol};
 use crate::wire::Members as _;
 use crate::wire::history::{
-    AssistantBlock, Block, Call, Content, Message, Reader, Role, ThinkingBlock, Writer, Written, bytes,
-    image, result,
+    Block, Content, Message, Reader, Role, ThinkingBlock, ToolUseBlock, Writer, Written, bytes, image, result,
 };
 use crate::wire::results::split_data_url;
 
@@ -22,11 +21,7 @@ pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<
                 let role = match role {
                     Some("system" | "developer") => Role::System,
                     Some("user") => Role::User,
-                    other => {
-                        let name = other.unwrap_or_default();
-                        reader.warn(format!("unknown role `{name}` is read as the user's"));
-                        Role::User
-                    }
+                    other => reader.unknown_role(other),
                 };
                 messages.push(Message::new(role, Content::of(parts(reader, item.get("content")))));
             }
@@ -101,21 +96,21 @@ fn block(part: &Value) -> Option<Block> {
 }
 
 /// Items of what the model said.
-pub(super) fn assistant(writer: &mut Writer<'_>, message: usize, blocks: &[AssistantBlock]) -> Vec<Value> {
+pub(super) fn assistant(writer: &mut Writer<'_>, message: usize, blocks: &[Block]) -> Vec<Value> {
     let mut items = Vec::new();
     // Reasoning is refused without the item that followed it: it waits until there is one.
     let mut reasoning: Vec<Value> = Vec::new();
     for block in blocks {
         let item = match block {
-            AssistantBlock::Call(call) => function_call(call),
-            AssistantBlock::Block(Block::Thinking(thought)) => {
+            Block::ToolUse(call) => function_call(call),
+            Block::Thinking(thought) => {
                 match own_item(thought) {
                     Some(item) => reasoning.push(item),
                     None => writer.warn(message, "reasoning of another provider is left out"),
                 }
                 continue;
             }
-            AssistantBlock::Block(block) => match assistant_item(writer, message, block) {
+            block => match assistant_item(writer, message, block) {
                 Some(item) => item,
                 None => continue,
             },
@@ -146,9 +141,9 @@ fn own_item(thought: &ThinkingBlock) -> Option<Value> {
     (thought.origin.as_deref() == Some(Protocol::Responses.name())).then(|| thought.payload.clone()).flatten()
 }
 
-fn function_call(call: &Call) -> Value {
+fn function_call(call: &ToolUseBlock) -> Value {
     let mut item = json!({"type": "function_call", "call_id": call.id, "name": call.name,
-        "arguments": call.arguments.to_string()});
+        "arguments": call.input.to_string()});
     if let (Some(id), Some(members)) = (&call.item_id, item.as_object_mut()) {
         members.insert("id".into(), id.clone().into());
     }

@@ -18,13 +18,15 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
             }
         }
         "response.function_call_arguments.delta" => {
-            if let Some(call) = find(state, event, None).filter(|call| !call.given()) {
+            if let Some(call) = find(&mut state.open, event, None).filter(|call| !call.given()) {
                 call.arguments.push(delta);
             }
         }
         "response.function_call_arguments.done" => {
             let arguments = event.text("arguments");
-            if let Some((call, text)) = find(state, event, None).filter(|call| !call.given()).zip(arguments) {
+            if let Some((call, text)) =
+                find(&mut state.open, event, None).filter(|call| !call.given()).zip(arguments)
+            {
                 call.arguments.replace(text);
             }
         }
@@ -44,20 +46,18 @@ fn is_call(item: &Value) -> bool {
 }
 
 /// The call that an event speaks of: by item id, else by index.
-fn find<'a>(state: &'a mut State, event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
+fn find<'a>(calls: &'a mut [OpenCall], event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
     let id = item.and_then(|item| item.get("id")).or_else(|| event.get("item_id")).and_then(Value::as_str);
     let index = event.get("output_index").and_then(Value::as_u64);
-    let has_id = |open: &OpenCall, id: &str| open.call.item_id.as_deref() == Some(id);
-    if let Some(id) = id.filter(|id| !id.is_empty())
-        && state.open.iter_mut().any(|open| has_id(open, id))
-    {
-        return state.open.iter_mut().find(|open| has_id(open, id));
+    let id = id.filter(|id| !id.is_empty());
+    match calls.iter().position(|open| id.is_some() && open.call.item_id.as_deref() == id) {
+        Some(position) => calls.get_mut(position),
+        None => call_at(calls, &Key::Index(index?)),
     }
-    call_at(&mut state.open, &Key::Index(index?))
 }
 
 fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
-    if find(state, event, Some(item)).is_some() {
+    if find(&mut state.open, event, Some(item)).is_some() {
         return;
     }
     let index = event.get("output_index").and_then(Value::as_u64);
@@ -89,8 +89,7 @@ fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<Strea
     }
     open(state, event, item, out);
     let arguments = item.text("arguments");
-    let mut ids = std::mem::take(&mut state.ids);
-    if let Some(call) = find(state, event, Some(item)).filter(|call| !call.given()) {
+    if let Some(call) = find(&mut state.open, event, Some(item)).filter(|call| !call.given()) {
         describe(call, item);
         if let Some(text) = arguments.filter(|text| !text.is_empty()) {
             call.arguments.replace(text);
@@ -98,9 +97,8 @@ fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<Strea
         // Items of a response that was cut say so.
         let cut = item.text("status") == Some("incomplete");
         let outcome = if cut { Outcome::Unfinished } else { Outcome::Complete };
-        out.extend(call.give(outcome, &mut ids));
+        out.extend(call.give(outcome, &mut state.ids));
     }
-    state.ids = ids;
 }
 
 fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
@@ -109,7 +107,7 @@ fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let items = response.list("output").iter();
     for (index, item) in items.enumerate() {
         let event = serde_json::json!({"output_index": index});
-        if is_call(item) && find(state, &event, Some(item)).is_none_or(|call| !call.given()) {
+        if is_call(item) && find(&mut state.open, &event, Some(item)).is_none_or(|call| !call.given()) {
             item_done(state, &event, item, out);
         }
     }

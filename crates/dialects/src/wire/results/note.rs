@@ -18,8 +18,7 @@ const LONGEST_CODE: usize = 128;
 pub(crate) fn media(media: &Media<'_>, kept: Option<&str>) -> String {
     let mut line = describe(media);
     if let Some(kept) = kept {
-        line.push_str(", kept at ");
-        line.push_str(kept);
+        line.extend([", kept at ", kept]);
     }
     line.push(']');
     line
@@ -42,15 +41,13 @@ pub(crate) fn link(block: &Value, uri: &str) -> String {
     let mut line =
         name.map_or_else(|| format!("Resource link: {uri}"), |name| format!("Resource link: {name} ({uri})"));
     if let Some(mime) = text("mimeType") {
-        line.push_str(", ");
-        line.push_str(mime);
+        line.extend([", ", mime]);
     }
     if let Some(size) = block.get("size").and_then(Value::as_u64) {
         line.extend([", ", &size.to_string(), " bytes"]);
     }
     if let Some(description) = text("description") {
-        line.push_str(": ");
-        line.push_str(description);
+        line.extend([": ", description]);
     }
     line
 }

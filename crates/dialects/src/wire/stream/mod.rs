@@ -339,13 +339,6 @@ impl State {
         }
     }
 
-    /// Gives every call that has not been given.
-    pub(crate) fn complete_all(&mut self, out: &mut Vec<StreamEvent>) {
-        for call in &mut self.open {
-            out.extend(call.give(Outcome::Complete, &mut self.ids));
-        }
-    }
-
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         self.close_partial(Outcome::Unfinished, out);
         let found = self.text.finish();

@@ -160,11 +160,7 @@ fn read_events(text: &str) -> Result<Vec<Value>, CallError> {
 }
 
 fn read_lines(text: &str) -> Result<Vec<Value>, CallError> {
-    let mut chunks = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        chunks.extend(document(line, index + 1)?);
-    }
-    Ok(chunks)
+    text.lines().enumerate().filter_map(|(index, line)| document(line, index + 1).transpose()).collect()
 }
 
 /// The chunk in `text`, which ends in this line; `None` if there is none.
