@@ -141,13 +141,6 @@ impl<'a> Property<'a> {
     }
 }
 
-/// The properties of a root that was folded into one object.
-pub(crate) struct Folded<'a> {
-    /// Name, kinds, and whether it is required.
-    pub(crate) properties: Vec<(&'a str, Kinds<'a>, bool)>,
-    pub(crate) closed: bool,
-}
-
 pub(crate) fn says_nothing(source: &Source<'_>) -> bool {
     match source.schema {
         Value::Bool(flag) => *flag,
@@ -245,19 +238,6 @@ impl<'a> Reader<'a, '_> {
             ObjectRules { parts, alternatives, conditions, complete: found.complete, implied_keys: None };
         said.implied_keys = self.implied_keys(&said);
         said
-    }
-
-    /// The properties that all parts of `view` declare together.
-    pub(crate) fn fold_parts(&mut self, view: &mut View<'a>) -> Folded<'a> {
-        let said = self.object_rules(view);
-        let undeclared = self.undeclared(&said);
-        let required = required_names(&said);
-        let properties = self
-            .properties(&said, &undeclared)
-            .into_iter()
-            .map(|property| (property.name, property.kinds, required.contains(property.name)))
-            .collect();
-        Folded { properties, closed: matches!(undeclared, Undeclared::Forbidden) }
     }
 
     pub(crate) fn undeclared(&mut self, said: &ObjectRules<'a>) -> Undeclared<'a> {

@@ -111,10 +111,9 @@ impl<'a> Rebuild<'a, '_> {
             _ => TypeSet::ALL,
         };
         let values = listed_values(source.schema);
-        let required = map.member("required").and_then(Value::as_array).into_iter().flatten();
         let object = ObjectPart {
             properties: map.member("properties").and_then(Value::as_object),
-            required: required.filter_map(Value::as_str).collect(),
+            required: map.list("required").iter().filter_map(Value::as_str).collect(),
             additional: map.member("additionalProperties"),
             patterns: map.member("patternProperties").and_then(Value::as_object),
             ..ObjectPart::new(source)

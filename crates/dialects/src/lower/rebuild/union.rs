@@ -401,7 +401,7 @@ fn null_branch() -> Branch {
 /// String constants with a description each, as one list with "value: meaning" lines.
 fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
     let mut values = Vec::new();
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for alternative in alternatives {
         let node = &alternative.lowered.node;
         let own = node.values.as_ref()?;
@@ -417,14 +417,9 @@ fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
         }
         if let Some(description) = &node.description {
             let names: Vec<&str> = own.iter().filter_map(|value| value.as_str()).collect();
-            if !lines.is_empty() {
-                lines.push('\n');
-            }
-            lines.push_str(&names.join(", "));
-            lines.push_str(": ");
-            lines.push_str(description);
+            lines.push(format!("{}: {description}", names.join(", ")));
         }
     }
-    let description = (!lines.is_empty()).then_some(Cow::Owned(lines));
+    let description = (!lines.is_empty()).then(|| Cow::Owned(lines.join("\n")));
     Some(Node { values: Some(values), description, ..Node::of(TypeSet::STRING) })
 }
