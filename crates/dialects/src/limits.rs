@@ -12,23 +12,18 @@ use crate::tokens::json_bytes;
 
 /// Why the provider would refuse `schema`.
 pub(crate) fn over_limit(schema: &Json<'_>, limits: &Limits) -> Option<String> {
-    if limits.properties > 0 {
+    let Limits { properties: most, schema_bytes: longest, .. } = *limits;
+    if most > 0 {
         let count = properties(schema);
-        if count > limits.properties {
-            return Some(format!(
-                "the schema has {count} properties, and the provider takes {}",
-                limits.properties
-            ));
+        if count > most {
+            return Some(format!("the schema has {count} properties, and the provider takes {most}"));
         }
     }
     // Counting is rough, writing is exact: it is done only near the limit.
-    if limits.schema_bytes > 0 && json_bytes(schema).saturating_mul(2) > limits.schema_bytes {
+    if longest > 0 && json_bytes(schema).saturating_mul(2) > longest {
         let bytes = serde_json::to_string(schema).map_or(0, |text| text.len());
-        if bytes > limits.schema_bytes {
-            return Some(format!(
-                "the schema has {bytes} bytes, and the provider takes {}",
-                limits.schema_bytes
-            ));
+        if bytes > longest {
+            return Some(format!("the schema has {bytes} bytes, and the provider takes {longest}"));
         }
     }
     None
@@ -157,6 +152,7 @@ fn cut_schemas<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Cha
 }
 
 /// One step below `path`, if the name lives as long as the report.
+#[expect(clippy::ptr_arg, reason = "only a borrowed name lives as long as the report")]
 fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: &Cow<'a, str>) -> PathId {
     match name {
         Cow::Borrowed(name) => changes.paths.name(path, name),

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p gateway-search --example search [queries.toml [corpus folder]]`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ fn main() -> Result<(), Failure> {
     let mut text = String::new();
     writeln!(text, "{} tools, index built in {:.1} ms", index.len(), built.as_secs_f64() * 1e3)?;
     let mut times = Vec::new();
-    let mut sets: Vec<(String, usize, usize)> = Vec::new();
+    let mut sets: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for query in &queries.query {
         let hits = index.search(&query.ask, 50);
         let names: Vec<String> = hits
@@ -82,13 +83,9 @@ fn main() -> Result<(), Failure> {
         });
         times.push(time);
         let is_found = rank.is_some_and(|rank| rank <= 5);
-        match sets.iter_mut().find(|(set, ..)| *set == query.set) {
-            Some((_, found, all)) => {
-                *found += usize::from(is_found);
-                *all += 1;
-            }
-            None => sets.push((query.set.clone(), usize::from(is_found), 1)),
-        }
+        let (found, all) = sets.entry(&query.set).or_default();
+        *found += usize::from(is_found);
+        *all += 1;
         let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
         writeln!(text, "{:9} {rank:>3} {:>5} µs  {}", query.set, time.as_micros(), query.ask)?;
         if !is_found {
@@ -97,7 +94,7 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    for (set, found, all) in &sets {
+    for (set, (found, all)) in &sets {
         writeln!(text, "{set}: {found} of {all} within the first five")?;
     }
     times.sort();
@@ -121,7 +118,7 @@ fn write_tokens(
     index: &ToolIndex,
     queries: &[Query],
 ) -> Result<(), Failure> {
-    let servers: std::collections::BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
+    let servers: BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
     let servers: Vec<&str> = servers.into_iter().collect();
     let three = MetaTools::beside(|name| tools.iter().any(|tool| tool.name == name));
     let three = three.definitions(tools.len(), &servers);

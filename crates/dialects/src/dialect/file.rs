@@ -169,12 +169,8 @@ impl Dialects {
         let layer = self.canonical(layer)?;
         let mut table = self.resolved(name)?;
         let mut own = self.files.get(layer).cloned().unwrap_or_default();
-        for key in [
-            "name", "title", "label", "aliases", "extends", "layer", "tool", "names", "keys", "ids",
-            "messages",
-        ] {
-            own.remove(key);
-        }
+        // What else it says is about itself, or for a dialect that it is not.
+        own.retain(|key, _| key == "limits" || key == "schema");
         merge(&mut table, own);
         let mut dialect = Self::build(name, table)?;
         dialect.name = format!("{name}+{layer}");
