@@ -199,9 +199,8 @@ pub fn search_result(query: &str, found: &[ToolEntry<'_>]) -> Value {
 
 /// The result of a description: the definition as it would stand in a list.
 pub fn describe_result(definition: &RawJson) -> Option<RawJson> {
-    let content = json!([{"type": "text", "text": definition.as_str()}]);
+    let content = RawJson::of(&json!([{"type": "text", "text": definition.as_str()}])).ok()?;
     let mut result = RawObject::default();
-    let content = RawJson::of(&content).ok()?;
     result.set("content", &content).ok()?;
     result.set("structuredContent", definition).ok()?;
     result.to_raw().ok()

@@ -113,9 +113,8 @@ fn schema(tool: &Value) -> &Value {
 
 fn entry(number: usize, tool: &Value, detail: Detail) -> String {
     let mut lines = vec![format!("{number}. **{}**", name(tool)), description(tool)];
-    let parameters = Parameters::of(schema(tool));
     let before = lines.len();
-    parameters.describe(&mut lines, 1, detail);
+    Parameters::of(schema(tool)).describe(&mut lines, 1, detail);
     if lines.len() == before {
         lines.push("  (no parameters)".to_owned());
     }

@@ -174,7 +174,7 @@ impl<'a> Rebuild<'a, '_> {
         let value = self.lower_undeclared(undeclared, inside.deeper(2));
         let mut node = self.entries_node(key, value.node, false);
         if self.too_deep(inside, 2) && self.rules.refs == RefStyle::Defs {
-            node = Node::reference(self.add_part(node));
+            node = Node::reference(self.add_part(Some(node)));
         }
         node.description = Some(Cow::Borrowed("Properties that are not declared"));
         let optional = self.choices.all_required;

@@ -65,17 +65,13 @@ pub(crate) fn write(
 ) -> Conversation {
     writer.message_list(messages, |writer, at, blocks| {
         let said = assistant(writer, at, blocks, text_key);
-        said.map(|said| tool_calls(writer.rules(), said, function)).into_iter().collect()
+        let Some(Said { mut message, calls }) = said else { return Vec::new() };
+        if !calls.is_empty() {
+            let calls = calls.iter().map(|call| signed(writer.rules(), call, function(call)));
+            message.insert("tool_calls".into(), calls.collect());
+        }
+        vec![message.into()]
     })
-}
-
-fn tool_calls(rules: &MessageRules, said: Said<'_>, function: fn(&ToolUseBlock) -> Value) -> Value {
-    let mut message = said.message;
-    if !said.calls.is_empty() {
-        let calls = said.calls.iter().map(|call| signed(rules, call, function(call)));
-        message.insert("tool_calls".into(), calls.collect());
-    }
-    Value::Object(message)
 }
 
 /// A call as Chat Completions spells it.
