@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use gateway_dialects::calls::text::Notation;
 use gateway_dialects::history::{
-    HistoryOptions, Message, TransferMode, TranslatedTools, from_dialect, to_dialect, transfer,
+    Conversation, HistoryOptions, Message, TransferMode, TranslatedTools, from_dialect, to_dialect, transfer,
 };
 use gateway_dialects::results::{IdMap, Outcome, ResultOptions, render_results, render_written_results};
 use gateway_dialects::{Dialect, DialectError, Dialects};
@@ -48,8 +48,8 @@ fn main() -> Result<(), Failure> {
     for provider in PROVIDERS {
         let dialect = dialects.get(provider)?;
         let moved = moved_histories(&dialects, &dialect)?;
-        let written = written_turns(&dialect);
-        let turns = result_turns(&dialect).into_iter().chain(written);
+        let written = written_turns(&dialect)?;
+        let turns = result_turns(&dialect)?.into_iter().chain(written);
         for (name, messages) in turns.chain(histories(&dialect)?).chain(moved) {
             let line = json!({"provider": provider, "kind": "request", "name": name, "messages": messages});
             writeln!(out, "{line}")?;
@@ -108,69 +108,51 @@ fn results() -> Vec<(&'static str, Value)> {
 }
 
 /// One turn with one result of each kind, and turns with several.
-fn result_turns(dialect: &Dialect) -> Vec<(String, Vec<Value>)> {
+fn result_turns(dialect: &Dialect) -> Result<Vec<(String, Vec<Value>)>, Failure> {
     let all = results();
     let mut turns = Vec::new();
-    let models = [None, Some("models/gemini-3-pro")];
     for (name, result) in &all {
-        for model in models {
+        for model in [None, Some("models/gemini-3-pro")] {
             for limit in [None, Some(60)] {
                 let mut options = ResultOptions::default();
-                if let Some(model) = model {
-                    options = options.for_model(model);
-                }
-                if let Some(limit) = limit {
-                    options = options.limited_to(limit);
-                }
+                options.model = model.map(str::to_owned);
+                options.max_characters = limit;
                 let title = format!("result: {name}, model {model:?}, limit {limit:?}");
-                turns.push((title, turn(dialect, std::slice::from_ref(result), &options)));
+                turns.push((title, turn(dialect, std::slice::from_ref(result), &options)?));
             }
         }
     }
     for (name, result) in pairs() {
-        let messages = turn(dialect, &[result], &ResultOptions::default());
-        turns.push((format!("blocks: {name}"), messages));
+        turns.push((format!("blocks: {name}"), turn(dialect, &[result], &ResultOptions::default())?));
     }
-    for pair in all.windows(3) {
-        let several: Vec<Value> = pair.iter().map(|(_, result)| result.clone()).collect();
-        let names: Vec<&str> = pair.iter().map(|(name, _)| *name).collect();
-        if dialect.messages.protocol != gateway_dialects::Protocol::Functions {
-            turns.push((
-                format!("results: {}", names.join(" + ")),
-                turn(dialect, &several, &ResultOptions::default()),
-            ));
-        }
+    // One message of the older API holds one call.
+    let is_older = dialect.messages.protocol == gateway_dialects::Protocol::Functions;
+    for several in all.windows(3).filter(|_| !is_older) {
+        let (names, results): (Vec<&str>, Vec<Value>) = several.iter().cloned().unzip();
+        let title = format!("results: {}", names.join(" + "));
+        turns.push((title, turn(dialect, &results, &ResultOptions::default())?));
     }
-    turns
+    Ok(turns)
 }
 
 /// Calls that the model wrote as text, and their results.
-fn written_turns(dialect: &Dialect) -> Vec<(String, Vec<Value>)> {
+fn written_turns(dialect: &Dialect) -> Result<Vec<(String, Vec<Value>)>, Failure> {
     let mut turns = Vec::new();
     for (notation, call) in [
         (Notation::Xml, "<get-weather><n>1</n></get-weather>"),
         (Notation::Json, "{\"type\":\"tool_use\",\"name\":\"get-weather\",\"input\":{\"n\":1}}"),
     ] {
-        let history =
-            [json!({"role": "user", "content": "go"}), json!({"role": "assistant", "content": call})];
-        let messages: Vec<Message> =
-            history.iter().filter_map(|message| serde_json::from_value(message.clone()).ok()).collect();
+        let history = json!([{"role": "user", "content": "go"}, {"role": "assistant", "content": call}]);
+        let (conversation, _) = written(dialect, history)?;
         for (name, result) in results() {
-            let (mut conversation, _) = to_dialect(
-                &messages,
-                dialect,
-                &TranslatedTools::default(),
-                &mut IdMap::new(dialect),
-                &HistoryOptions::default(),
-            );
+            let mut messages = conversation.messages.clone();
             let outcome = Outcome { call_id: None, wire_name: "get-weather", result: &result, kept: None };
             let outcomes = [(notation, outcome), (notation, outcome)];
-            let rendered = render_written_results(dialect, &outcomes, &ResultOptions::default());
-            conversation.messages.extend(rendered.messages);
-            turns.push((format!("written as {}: {name}", notation.name()), conversation.messages));
+            messages.extend(render_written_results(dialect, &outcomes, &ResultOptions::default()).messages);
+            turns.push((format!("written as {}: {name}", notation.name()), messages));
         }
     }
-    turns
+    Ok(turns)
 }
 
 /// Results of two blocks, in every combination of those that [`results`] has alone.
@@ -196,66 +178,59 @@ fn pairs() -> Vec<(String, Value)> {
 }
 
 /// Calls written by the history, and their results rendered as one turn.
-fn turn(dialect: &Dialect, results: &[Value], options: &ResultOptions) -> Vec<Value> {
+fn turn(dialect: &Dialect, results: &[Value], options: &ResultOptions) -> Result<Vec<Value>, Failure> {
     let calls: Vec<Value> = (0..results.len())
         .map(|index| json!({"type": "tool_use", "id": format!("call:{index}"), "name": "get-weather", "input": {"n": index}}))
         .collect();
-    let history = [json!({"role": "user", "content": "go"}), json!({"role": "assistant", "content": calls})];
-    let messages: Vec<Message> =
-        history.iter().filter_map(|message| serde_json::from_value(message.clone()).ok()).collect();
-    let mut ids = IdMap::new(dialect);
-    let (mut conversation, _) =
-        to_dialect(&messages, dialect, &TranslatedTools::default(), &mut ids, &HistoryOptions::default());
+    let history = json!([{"role": "user", "content": "go"}, {"role": "assistant", "content": calls}]);
+    let (conversation, mut ids) = written(dialect, history)?;
     let wire: Vec<String> = (0..results.len()).map(|index| ids.wire(&format!("call:{index}"))).collect();
-    let outcomes: Vec<Outcome<'_>> = results
-        .iter()
-        .zip(&wire)
-        .map(|(result, id)| Outcome {
-            call_id: Some(id),
-            wire_name: "get-weather",
-            result,
-            kept: Some("log 7"),
-        })
-        .collect();
-    conversation.messages.extend(render_results(dialect, &outcomes, options).messages);
-    conversation.messages
+    let outcome = |(result, id)| {
+        let (wire_name, kept) = ("get-weather", Some("log 7"));
+        Outcome { call_id: Some(id), wire_name, result, kept }
+    };
+    let outcomes: Vec<Outcome<'_>> =
+        results.iter().zip(wire.iter().map(String::as_str)).map(outcome).collect();
+    let mut messages = conversation.messages;
+    messages.extend(render_results(dialect, &outcomes, options).messages);
+    Ok(messages)
+}
+
+/// A neutral conversation in the messages of `dialect`.
+fn written(dialect: &Dialect, history: Value) -> Result<(Conversation, IdMap), Failure> {
+    let messages: Vec<Message> = serde_json::from_value(history)?;
+    let mut ids = IdMap::new(dialect);
+    let (conversation, _) =
+        to_dialect(&messages, dialect, &TranslatedTools::default(), &mut ids, &HistoryOptions::default());
+    Ok((conversation, ids))
 }
 
 /// Whole conversations.
 fn histories(dialect: &Dialect) -> Result<Vec<(String, Vec<Value>)>, Failure> {
-    let mut written = Vec::new();
-    for (name, case) in conversations() {
-        let messages: Vec<Message> = serde_json::from_value(case)?;
-        let mut ids = IdMap::new(dialect);
-        let (conversation, _) =
-            to_dialect(&messages, dialect, &TranslatedTools::default(), &mut ids, &HistoryOptions::default());
-        written.push((format!("history: {name}"), conversation.messages));
-    }
-    Ok(written)
+    conversations()
+        .into_iter()
+        .map(|(name, case)| Ok((format!("history: {name}"), written(dialect, case)?.0.messages)))
+        .collect()
 }
 
 /// Whole conversations that were held with each other provider and go on with this one.
 fn moved_histories(dialects: &Dialects, dialect: &Dialect) -> Result<Vec<(String, Vec<Value>)>, Failure> {
-    let options = HistoryOptions::default();
-    let mut written = Vec::new();
+    let (tools, options) = (TranslatedTools::default(), HistoryOptions::default());
+    let mut all = Vec::new();
     for provider in PROVIDERS {
         let other = dialects.get(provider)?;
         for (name, case) in conversations() {
-            let messages: Vec<Message> = serde_json::from_value(case)?;
-            let mut ids = IdMap::new(&other);
-            let (held, _) = to_dialect(&messages, &other, &TranslatedTools::default(), &mut ids, &options);
-            let (read, _) = from_dialect(&held, other.messages.protocol, &TranslatedTools::default(), &ids);
-            let (moved, _) =
-                to_dialect(&read, dialect, &TranslatedTools::default(), &mut IdMap::new(dialect), &options);
-            written.push((format!("history from {provider}: {name}"), moved.messages));
+            let (held, ids) = written(&other, case)?;
+            let (read, _) = from_dialect(&held, other.messages.protocol, &tools, &ids);
+            let (moved, _) = to_dialect(&read, dialect, &tools, &mut IdMap::new(dialect), &options);
+            all.push((format!("history from {provider}: {name}"), moved.messages));
             for (word, mode) in TransferMode::WORDS {
-                let sides = ((&other, &TranslatedTools::default()), (dialect, &TranslatedTools::default()));
-                let (moved, _) = transfer(&held, sides.0, sides.1, mode, &options);
-                written.push((format!("{word} transfer from {provider}: {name}"), moved.messages));
+                let (moved, _) = transfer(&held, (&other, &tools), (dialect, &tools), mode, &options);
+                all.push((format!("{word} transfer from {provider}: {name}"), moved.messages));
             }
         }
     }
-    Ok(written)
+    Ok(all)
 }
 
 fn conversations() -> Vec<(&'static str, Value)> {

@@ -12,23 +12,18 @@ use crate::tokens::json_bytes;
 
 /// Why the provider would refuse `schema`.
 pub(crate) fn over_limit(schema: &Json<'_>, limits: &Limits) -> Option<String> {
-    if limits.properties > 0 {
+    let Limits { properties: most, schema_bytes: longest, .. } = *limits;
+    if most > 0 {
         let count = properties(schema);
-        if count > limits.properties {
-            return Some(format!(
-                "the schema has {count} properties, and the provider takes {}",
-                limits.properties
-            ));
+        if count > most {
+            return Some(format!("the schema has {count} properties, and the provider takes {most}"));
         }
     }
     // Counting is rough, writing is exact: it is done only near the limit.
-    if limits.schema_bytes > 0 && json_bytes(schema).saturating_mul(2) > limits.schema_bytes {
+    if longest > 0 && json_bytes(schema).saturating_mul(2) > longest {
         let bytes = serde_json::to_string(schema).map_or(0, |text| text.len());
-        if bytes > limits.schema_bytes {
-            return Some(format!(
-                "the schema has {bytes} bytes, and the provider takes {}",
-                limits.schema_bytes
-            ));
+        if bytes > longest {
+            return Some(format!("the schema has {bytes} bytes, and the provider takes {longest}"));
         }
     }
     None
@@ -106,18 +101,16 @@ fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Change
         Err(other) => return other,
     };
     let mut cut = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let below = lasting(&entry);
-        let (name, value) = entry;
+    for (name, value) in entries {
         let value = match Holds::of(&name) {
             Holds::Nothing if name == "description" => cut_description(value, limit, path, changes),
             Holds::Nothing | Holds::Values => value,
             Holds::Table => {
-                let path = step(changes, path, below);
+                let path = step(changes, path, &name);
                 cut_table(value, limit, path, changes)
             }
             Holds::Schema | Holds::List | Holds::SchemaOrList => {
-                let path = step(changes, path, below);
+                let path = step(changes, path, &name);
                 cut_schemas(value, limit, path, changes)
             }
         };
@@ -143,9 +136,8 @@ fn cut_table<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Chang
         Ok(entries) => entries,
         Err(other) => return other,
     };
-    let cut = entries.into_iter().map(|entry| {
-        let path = step(changes, path, lasting(&entry));
-        let (key, schema) = entry;
+    let cut = entries.into_iter().map(|(key, schema)| {
+        let path = step(changes, path, &key);
         (key, cut_node(schema, limit, path, changes))
     });
     Json::Object(cut.collect())
@@ -164,14 +156,11 @@ fn cut_schemas<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Cha
 }
 
 /// One step below `path`, if the name lives as long as the report.
-fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: Option<&'a str>) -> PathId {
-    name.map_or(path, |name| changes.paths.name(path, name))
-}
-
-fn lasting<'a>((name, _): &(Cow<'a, str>, Json<'a>)) -> Option<&'a str> {
+#[expect(clippy::ptr_arg, reason = "only a borrowed name lives as long as the report")]
+fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: &Cow<'a, str>) -> PathId {
     match name {
-        Cow::Borrowed(name) => Some(name),
-        Cow::Owned(_) => None,
+        Cow::Borrowed(name) => changes.paths.name(path, name),
+        Cow::Owned(_) => path,
     }
 }
 

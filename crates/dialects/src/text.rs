@@ -52,19 +52,13 @@ pub(crate) fn compose<'a>(
                     other => format!("(default: {other})"),
                 };
                 if !text.contains(&aside) && !asides.contains(&aside) {
-                    if !asides.is_empty() {
-                        asides.push(' ');
-                    }
-                    asides.push_str(&aside);
+                    append(&mut asides, " ", &aside);
                 }
             }
         }
     }
     if !asides.is_empty() {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(&asides);
+        append(&mut text, " ", &asides);
     }
     if !members.is_empty() {
         let json = compact_object(&members);

@@ -109,10 +109,8 @@ impl Translator {
     /// Translates a list of MCP tools.
     pub fn translate<'a>(&self, tools: &'a [impl Borrow<Value>]) -> Translation<'a> {
         let mut translated = Vec::with_capacity(tools.len());
-        let _ = self.each(tools, |tool| {
-            translated.push(tool);
-            Ok(())
-        });
+        // Without a bound there is no error.
+        let _ = self.each_within(tools, &mut Work::unlimited(), |tool| translated.push(tool));
         self.list(translated)
     }
 
@@ -130,13 +128,23 @@ impl Translator {
     /// Translates a list of MCP tools one by one, as far as the work allows. Whoever does not keep them holds one at a time.
     pub(crate) fn each_within<'a>(
         &self,
-        tools: &'a [Value],
+        tools: &'a [impl Borrow<Value>],
         work: &mut Work,
         mut visit: impl FnMut(ToolTranslation<'a>),
     ) -> Result<(), TooMuchWork> {
-        self.each(tools, |tool| {
-            work.spend(self.work_of(&tool))?;
-            visit(tool);
+        let names: Vec<&'a str> =
+            tools.iter().map(|tool| tool.borrow().text("name").unwrap_or_default()).collect();
+        let wire = self.wire_names(&names);
+        let mut seen = HashSet::with_capacity(names.len());
+        tools.iter().zip(names).try_for_each(|(tool, name)| {
+            let translated = if !name.is_empty() && !seen.insert(name) {
+                ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
+            } else {
+                let wire = wire.get(name).map_or(name, Cow::as_ref);
+                self.translate_named(tool.borrow(), name, wire)
+            };
+            work.spend(self.work_of(&translated))?;
+            visit(translated);
             Ok(())
         })
     }
@@ -146,28 +154,6 @@ impl Translator {
         let is_given_up = tool.quarantine.as_ref().is_some_and(|reason| reason.starts_with(UNBOUNDED));
         let nodes = if is_given_up { self.options.budget.nodes } else { tool.changes.visited() + 1 };
         node_units(nodes).saturating_add(tool.tokens.after.saturating_mul(4))
-    }
-
-    /// Translates tool after tool up to the first error.
-    fn each<'a>(
-        &self,
-        tools: &'a [impl Borrow<Value>],
-        mut visit: impl FnMut(ToolTranslation<'a>) -> Result<(), TooMuchWork>,
-    ) -> Result<(), TooMuchWork> {
-        let names: Vec<&'a str> = tools
-            .iter()
-            .map(|tool| tool.borrow().member("name").and_then(Value::as_str).unwrap_or_default())
-            .collect();
-        let wire = self.wire_names(&names);
-        let mut seen = HashSet::with_capacity(names.len());
-        tools.iter().zip(names).try_for_each(|(tool, name)| {
-            visit(if !name.is_empty() && !seen.insert(name) {
-                ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
-            } else {
-                let wire = wire.get(name).map_or(name, Cow::as_ref);
-                self.translate_named(tool.borrow(), name, wire)
-            })
-        })
     }
 
     fn list<'a>(&self, tools: Vec<ToolTranslation<'a>>) -> Translation<'a> {
@@ -181,7 +167,7 @@ impl Translator {
 
     /// Translates one tool as a list of its own.
     pub fn translate_one<'a>(&self, tool: &'a Value) -> ToolTranslation<'a> {
-        let name = tool.member("name").and_then(Value::as_str).unwrap_or_default();
+        let name = tool.text("name").unwrap_or_default();
         if self.dialect.names.allows(name) {
             return self.translate_named(tool, name, name);
         }
@@ -390,7 +376,7 @@ impl<'a> ToolTranslation<'a> {
 }
 
 fn description_of(members: &Map<String, Value>) -> Option<&str> {
-    members.member("description").and_then(Value::as_str)
+    members.text("description")
 }
 
 /// Cuts the server's own words first and the constraints last.

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p gateway-search --example search [queries.toml [corpus folder]]`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gateway_dialects::estimate_tokens;
 use gateway_protocol::RawJson;
-use gateway_search::{FoundTool, MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
+use gateway_search::{MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
 use serde::Deserialize;
 
 type Failure = Box<dyn std::error::Error>;
@@ -43,6 +44,12 @@ struct Tool {
     definition: RawJson,
 }
 
+impl Tool {
+    fn entry(&self) -> ToolEntry<'_> {
+        ToolEntry { name: &self.name, server: &self.server, definition: &self.definition }
+    }
+}
+
 /// As a server writes it: captures are indented, and that is not what a model pays for.
 fn compact(definition: &RawJson) -> Result<RawJson, Failure> {
     Ok(RawJson::of(&definition.read::<serde_json::Value>()?)?)
@@ -55,17 +62,14 @@ fn main() -> Result<(), Failure> {
     let folder = arguments.next().unwrap_or_else(|| root.join("../shared/corpus/servers"));
     let queries: Queries = toml::from_str(&std::fs::read_to_string(queries)?)?;
     let tools = corpus(&folder)?;
-    let entries: Vec<ToolEntry<'_>> = tools
-        .iter()
-        .map(|tool| ToolEntry { name: &tool.name, server: &tool.server, definition: &tool.definition })
-        .collect();
+    let entries: Vec<ToolEntry<'_>> = tools.iter().map(Tool::entry).collect();
     let began = Instant::now();
     let index = ToolIndex::build(&entries);
     let built = began.elapsed();
     let mut text = String::new();
     writeln!(text, "{} tools, index built in {:.1} ms", index.len(), built.as_secs_f64() * 1e3)?;
     let mut times = Vec::new();
-    let mut sets: Vec<(String, usize, usize)> = Vec::new();
+    let mut sets: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for query in &queries.query {
         let hits = index.search(&query.ask, 50);
         let names: Vec<String> = hits
@@ -79,13 +83,9 @@ fn main() -> Result<(), Failure> {
         });
         times.push(time);
         let is_found = rank.is_some_and(|rank| rank <= 5);
-        match sets.iter_mut().find(|(set, ..)| *set == query.set) {
-            Some((_, found, all)) => {
-                *found += usize::from(is_found);
-                *all += 1;
-            }
-            None => sets.push((query.set.clone(), usize::from(is_found), 1)),
-        }
+        let (found, all) = sets.entry(&query.set).or_default();
+        *found += usize::from(is_found);
+        *all += 1;
         let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
         writeln!(text, "{:9} {rank:>3} {:>5} µs  {}", query.set, time.as_micros(), query.ask)?;
         if !is_found {
@@ -94,7 +94,7 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    for (set, found, all) in &sets {
+    for (set, (found, all)) in &sets {
         writeln!(text, "{set}: {found} of {all} within the first five")?;
     }
     times.sort();
@@ -118,7 +118,7 @@ fn write_tokens(
     index: &ToolIndex,
     queries: &[Query],
 ) -> Result<(), Failure> {
-    let servers: std::collections::BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
+    let servers: BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
     let servers: Vec<&str> = servers.into_iter().collect();
     let three = MetaTools::beside(|name| tools.iter().any(|tool| tool.name == name));
     let three = three.definitions(tools.len(), &servers);
@@ -128,15 +128,8 @@ fn write_tokens(
         .iter()
         .map(|query| {
             let hits = index.search(&query.ask, 5);
-            let found: Vec<FoundTool<'_>> = hits
-                .iter()
-                .filter_map(|hit| tools.get(hit.position))
-                .map(|tool| FoundTool {
-                    name: &tool.name,
-                    server: &tool.server,
-                    definition: &tool.definition,
-                })
-                .collect();
+            let found = hits.iter().filter_map(|hit| tools.get(hit.position));
+            let found: Vec<ToolEntry<'_>> = found.map(Tool::entry).collect();
             let result = search_result(&query.ask, &found);
             // Models read the text; the structure is for programs.
             estimate_tokens(result.pointer("/content/0/text").map_or(0, |text| text.to_string().len()))

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gateway_protocol::RawJson;
+use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::words::{Word, is_stop_word, words};
 
-/// A tool to be found.
+/// A tool to be found, or that was found.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolEntry<'a> {
     /// The name under which it is published.
@@ -70,13 +69,13 @@ pub(crate) struct Found {
 
 /// The members of a definition that people look for.
 #[derive(Default, Deserialize)]
-struct Definition {
+struct Definition<'a> {
     name: Option<String>,
     title: Option<String>,
     description: Option<String>,
     annotations: Option<Annotations>,
-    #[serde(rename = "inputSchema")]
-    input: Option<Input>,
+    #[serde(borrow, rename = "inputSchema")]
+    input: Option<Input<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -85,41 +84,14 @@ struct Annotations {
 }
 
 #[derive(Default, Deserialize)]
-struct Input {
-    properties: Option<Keys>,
-}
-
-/// The keys of an object, without its values.
-#[derive(Default)]
-struct Keys(Vec<String>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> serde::de::Visitor<'de> for Reader {
-            type Value = Keys;
-
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Vec::new();
-                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
-                    if keys.len() < PARAMETERS {
-                        keys.push(key);
-                    }
-                }
-                Ok(Keys(keys))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
+struct Input<'a> {
+    #[serde(borrow)]
+    properties: Option<RawObject<'a>>,
 }
 
 impl Fields {
     pub(crate) fn of(entry: &ToolEntry<'_>) -> Self {
-        let read: Definition = entry.definition.read().unwrap_or_default();
+        let read: Definition<'_> = entry.definition.read().unwrap_or_default();
         // The name that its author gave it: a prefix that keeps names apart says nothing about the tool.
         let name = read.name.as_deref().unwrap_or(entry.name);
         let title =
@@ -128,7 +100,9 @@ impl Fields {
         let description = beginning(&description, DESCRIPTION);
         let lead = lead(description);
         let rest = description.get(lead.len()..).unwrap_or_default();
-        let parameters = read.input.and_then(|input| input.properties).unwrap_or_default();
+        let properties = read.input.and_then(|input| input.properties).unwrap_or_default();
+        let parameters: Vec<&str> =
+            properties.members().iter().take(PARAMETERS).map(|(name, _)| name.as_ref()).collect();
         let server_words = words(entry.server, FIELD_WORDS);
         // Nearly every server says that it is one.
         let server_words =
@@ -143,7 +117,7 @@ impl Fields {
             server_words.flat_map(stems).collect(),
             texts(lead),
             texts(rest),
-            texts(&parameters.0.join(" ")),
+            texts(&parameters.join(" ")),
         ])
     }
 

@@ -71,20 +71,17 @@ impl ToolIndex {
                 if found.is_named {
                     named.insert(term.into(), id);
                 }
-                if let Some(list) = usize::try_from(id).ok().and_then(|id| postings.get_mut(id)) {
+                if let Some(list) = postings.get_mut(id as usize) {
                     list.push(Posting { position, weight: found.weight, of_name: found.of_name });
                 }
             }
         }
         let mut by_name: Vec<u32> = (0_u32..).take(entries.len()).collect();
-        let key = |position: &u32| {
-            let entry = usize::try_from(*position).ok().and_then(|position| entries.get(position));
-            entry.map(|entry| (entry.name, entry.server))
-        };
+        let key = |position: &u32| entries.get(*position as usize).map(|entry| (entry.name, entry.server));
         by_name.sort_by(|one, other| key(one).cmp(&key(other)).then(one.cmp(other)));
         let mut order = vec![0; entries.len()];
         for (rank, position) in (0_u32..).zip(by_name) {
-            if let Some(slot) = usize::try_from(position).ok().and_then(|position| order.get_mut(position)) {
+            if let Some(slot) = order.get_mut(position as usize) {
                 *slot = rank;
             }
         }
@@ -116,11 +113,7 @@ impl ToolIndex {
             for (term, factor) in &wanted.terms {
                 let rarity = self.rarity(*term).min(wanted.rarity);
                 for posting in self.postings_of(*term) {
-                    let Some(sum) =
-                        usize::try_from(posting.position).ok().and_then(|position| sums.get_mut(position))
-                    else {
-                        continue;
-                    };
+                    let Some(sum) = sums.get_mut(posting.position as usize) else { continue };
                     if sum.round == 0 {
                         touched.push(posting.position);
                     }
@@ -140,7 +133,7 @@ impl ToolIndex {
         let mut hits: Vec<(ToolHit, u32)> = touched
             .into_iter()
             .filter_map(|position| {
-                let position = usize::try_from(position).ok()?;
+                let position = position as usize;
                 let sum = sums.get_mut(position)?;
                 sum.settle();
                 let covered = if everything > 0.0 { sum.covered / everything } else { 0.0 };
@@ -162,11 +155,7 @@ impl ToolIndex {
     }
 
     fn postings_of(&self, term: u32) -> &[Posting] {
-        usize::try_from(term)
-            .ok()
-            .and_then(|term| self.postings.get(term))
-            .map(AsRef::as_ref)
-            .unwrap_or_default()
+        self.postings.get(term as usize).map(AsRef::as_ref).unwrap_or_default()
     }
 
     /// How much a term says: the fewer tools have it, the more.

@@ -31,4 +31,4 @@ mod words;
 
 pub use fields::ToolEntry;
 pub use index::{ToolHit, ToolIndex};
-pub use meta::{FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result};
+pub use meta::{MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result};

@@ -7,7 +7,7 @@ use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::fields::lead;
+use crate::fields::{ToolEntry, lead};
 
 /// One of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,17 +158,6 @@ impl SearchArguments {
     }
 }
 
-/// What is shown of a tool that was found.
-#[derive(Clone, Debug)]
-pub struct FoundTool<'a> {
-    /// The name under which it is called.
-    pub name: &'a str,
-    /// Whose it is.
-    pub server: &'a str,
-    /// Its definition.
-    pub definition: &'a RawJson,
-}
-
 #[derive(Default, Deserialize)]
 struct Definition {
     description: Option<String>,
@@ -182,7 +171,7 @@ struct Input {
 }
 
 /// The result of a search, for a model to read and for a program.
-pub fn search_result(query: &str, found: &[FoundTool<'_>]) -> Value {
+pub fn search_result(query: &str, found: &[ToolEntry<'_>]) -> Value {
     let mut text = String::new();
     let mut rows = Vec::with_capacity(found.len());
     for tool in found {
@@ -210,9 +199,8 @@ pub fn search_result(query: &str, found: &[FoundTool<'_>]) -> Value {
 
 /// The result of a description: the definition as it would stand in a list.
 pub fn describe_result(definition: &RawJson) -> Option<RawJson> {
-    let content = json!([{"type": "text", "text": definition.as_str()}]);
+    let content = RawJson::of(&json!([{"type": "text", "text": definition.as_str()}])).ok()?;
     let mut result = RawObject::default();
-    let content = RawJson::of(&content).ok()?;
     result.set("content", &content).ok()?;
     result.set("structuredContent", definition).ok()?;
     result.to_raw().ok()
@@ -292,8 +280,8 @@ mod tests {
         .unwrap();
         let bare = RawJson::parse(r#"{"name":"b"}"#.to_owned()).unwrap();
         let found = [
-            FoundTool { name: "a", server: "s", definition: &definition },
-            FoundTool { name: "b", server: "t", definition: &bare },
+            ToolEntry { name: "a", server: "s", definition: &definition },
+            ToolEntry { name: "b", server: "t", definition: &bare },
         ];
         assert_eq!(
             search_result("sum", &found),

@@ -1,6 +1,6 @@
 //! How much work a report may take, and how long it may be.
 
-use crate::work::{TooMuchWork, Work, node_units};
+use crate::work::{TooMuchWork, Work};
 
 use super::{Finding, Truncated};
 
@@ -39,11 +39,6 @@ impl Spend {
     pub(super) fn takes(&mut self, units: usize) -> bool {
         self.is_over |= self.work.spend(units).is_err();
         !self.is_over
-    }
-
-    /// Takes the work of one node.
-    pub(super) fn takes_node(&mut self) -> bool {
-        self.takes(node_units(1))
     }
 
     /// Whether there is room to list one more change of about `bytes`; counts it where there is none.

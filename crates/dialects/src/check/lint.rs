@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 
 use super::limits::Spend;
 use super::{Finding, Rule, prose, rules};
-use crate::schema::{Keyword, Kind, children};
+use crate::schema::{Keyword, Kind, Members as _, children};
 use crate::tokens::value_bytes;
 use crate::tool::{input_schema, schema_pointer};
+use crate::work::node_units;
 
 /// A description shorter than this hardly helps.
 const SHORT: usize = 15;
@@ -24,7 +25,7 @@ pub(super) fn lint(tools: &[Value], translators: &[Translator], spend: &mut Spen
     let mut names: HashMap<&str, usize> = HashMap::new();
     let mut letters: HashMap<String, &str> = HashMap::new();
     for (index, tool) in tools.iter().enumerate() {
-        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = tool.text("name").unwrap_or_default();
         let shared = shared_bytes(tool);
         let mut lint = Lint {
             tool: name,
@@ -123,7 +124,7 @@ impl Lint<'_> {
                 self.add(&rules::NAME_UNCLEAR, "/name", message);
             }
         }
-        match members.get("description").and_then(Value::as_str).map(str::trim) {
+        match members.text("description").map(str::trim) {
             None | Some("") => {
                 self.add(&rules::DESCRIPTION_MISSING, "", "the tool has no description");
             }
@@ -208,7 +209,7 @@ impl Lint<'_> {
 
     fn node(&mut self, root: &Value, schema: &Value, pointer: &str, position: Position) {
         let Value::Object(members) = schema else { return };
-        if !self.spend.takes_node() {
+        if !self.spend.takes(node_units(1)) {
             return;
         }
         self.object(root, members, pointer, position);
@@ -252,9 +253,8 @@ impl Lint<'_> {
     fn object(&mut self, root: &Value, members: &Map<String, Value>, pointer: &str, position: Position) {
         let properties = members.get("properties").and_then(Value::as_object);
         let typed = members.get("type").is_some_and(|kind| kind == "object");
-        let says_more = ["patternProperties", "anyOf", "oneOf", "allOf", "$ref", "propertyNames"]
-            .iter()
-            .any(|key| members.contains_key(*key))
+        let has_any = |names: &[&str]| names.iter().any(|name| members.contains_key(*name));
+        let says_more = has_any(&["patternProperties", "anyOf", "oneOf", "allOf", "$ref", "propertyNames"])
             || members.get("additionalProperties").is_some_and(|value| *value != Value::Bool(true));
         if position == Position::Inside && typed && properties.is_none_or(Map::is_empty) && !says_more {
             self.add(&rules::OBJECT_FREE, pointer, "the object may hold anything, so a model has to guess");
@@ -265,7 +265,7 @@ impl Lint<'_> {
             self.add(&rules::REQUIRED_MISSING, pointer, "no parameter is said to be required");
         }
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
-            let elsewhere = ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| members.contains_key(*key));
+            let elsewhere = has_any(&["anyOf", "oneOf", "allOf", "$ref"]);
             if !properties.contains_key(name) && !elsewhere {
                 let message = format!("`{name}` is required but not declared");
                 self.add(&rules::REQUIRED_UNKNOWN, &format!("{pointer}/required"), message);
@@ -290,14 +290,11 @@ impl Lint<'_> {
             self.add(&rules::NAME_UNCLEAR, pointer, message);
         }
         let Value::Object(members) = schema else { return };
-        let target = members
-            .get("$ref")
-            .and_then(Value::as_str)
-            .and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+        let target = members.text("$ref").and_then(|reference| root.pointer(reference.strip_prefix('#')?));
         let description = [Some(schema), target]
             .into_iter()
             .flatten()
-            .find_map(|node| node.get("description").and_then(Value::as_str))
+            .find_map(|node| node.text("description"))
             .map(str::trim)
             .filter(|text| !text.is_empty());
         match description {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::Verdict;
-use crate::schema::Keyword;
+use crate::schema::{Keyword, Members as _};
 use crate::{Change, Fate, Tokens, ToolTranslation, Translator};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(super) fn matrix(tools: &[Value], translators: &[Translator], spend: &mut Sp
     let mut rows: Vec<ToolRow> = tools
         .iter()
         .map(|tool| {
-            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let name = tool.text("name").unwrap_or_default();
             ToolRow {
                 name: name.to_owned(),
                 schema: schema_pointer(tool),

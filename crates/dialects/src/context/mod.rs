@@ -24,6 +24,7 @@ pub use grouping::group_by;
 
 use serde_json::Value;
 
+use crate::schema::Members as _;
 use parameters::Parameters;
 
 /// How much is said.
@@ -88,8 +89,7 @@ pub fn render_resources(groups: &[(String, Vec<&Value>)]) -> String {
 }
 
 fn one_resource(resource: &Value) -> String {
-    let text =
-        |key: &str| resource.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let text = |key: &str| resource.text(key).map(str::trim).filter(|text| !text.is_empty());
     let address = text("uri").or_else(|| text("uriTemplate")).unwrap_or("unnamed");
     let description = text("description").unwrap_or("No description available");
     match text("title").or_else(|| text("name")) {
@@ -99,11 +99,11 @@ fn one_resource(resource: &Value) -> String {
 }
 
 fn name(tool: &Value) -> &str {
-    tool.get("name").and_then(Value::as_str).unwrap_or("unnamed")
+    tool.text("name").unwrap_or("unnamed")
 }
 
 fn description(tool: &Value) -> String {
-    let given = tool.get("description").and_then(Value::as_str).map(str::trim).unwrap_or_default();
+    let given = tool.text("description").map(str::trim).unwrap_or_default();
     if given.is_empty() { format!("Tool: {}", name(tool)) } else { given.to_owned() }
 }
 
@@ -113,9 +113,8 @@ fn schema(tool: &Value) -> &Value {
 
 fn entry(number: usize, tool: &Value, detail: Detail) -> String {
     let mut lines = vec![format!("{number}. **{}**", name(tool)), description(tool)];
-    let parameters = Parameters::of(schema(tool));
     let before = lines.len();
-    parameters.describe(&mut lines, detail);
+    Parameters::of(schema(tool)).describe(&mut lines, 1, detail);
     if lines.len() == before {
         lines.push("  (no parameters)".to_owned());
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Detail;
+use crate::schema::Members as _;
 
 /// Levels below which nested parameters are left out.
 const DEEPEST: usize = 8;
@@ -40,11 +41,6 @@ impl<'s> Parameters<'s> {
         Self { root: schema, schema }
     }
 
-    /// A line for each: all levels with constraints if `detail` asks for it, else the top level only.
-    pub(super) fn describe(&self, lines: &mut Vec<String>, detail: Detail) {
-        self.describe_level(lines, 1, detail);
-    }
-
     /// `a*: number, b: string`
     pub(super) fn signature(&self) -> String {
         let parameters =
@@ -62,13 +58,14 @@ impl<'s> Parameters<'s> {
         })
     }
 
-    fn describe_level(&self, lines: &mut Vec<String>, level: usize, detail: Detail) {
+    /// A line for each: all levels with constraints if `detail` asks for it, else the top level only.
+    pub(super) fn describe(&self, lines: &mut Vec<String>, level: usize, detail: Detail) {
         if level > DEEPEST || lines.len() > MOST_LINES {
             return;
         }
         let indent = "  ".repeat(level);
         for (name, schema, star) in self.each() {
-            let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+            let text = schema.text("description").unwrap_or_default();
             let text = if text.is_empty() { String::new() } else { format!(" - {text}") };
             if detail != Detail::Detailed {
                 lines.push(format!("{indent}- {name}{star}: {}{text}", type_name(schema)));
@@ -87,7 +84,7 @@ impl<'s> Parameters<'s> {
             ["anyOf", "oneOf", "allOf"].iter().filter_map(|keyword| schema.get(keyword)?.as_array());
         let inside = schema.get("items").into_iter().chain(alternatives.flatten());
         for schema in std::iter::once(schema).chain(inside.map(|schema| self.resolved(schema))) {
-            Self { root: self.root, schema }.describe_level(lines, level, Detail::Detailed);
+            Self { root: self.root, schema }.describe(lines, level, Detail::Detailed);
         }
     }
 
@@ -95,7 +92,7 @@ impl<'s> Parameters<'s> {
     fn resolved(&self, schema: &'s Value) -> &'s Value {
         let mut current = schema;
         for _ in 0..2 {
-            let pointer = current.get("$ref").and_then(Value::as_str).and_then(|link| link.strip_prefix('#'));
+            let pointer = current.text("$ref").and_then(|link| link.strip_prefix('#'));
             match pointer.and_then(|pointer| self.root.pointer(pointer)) {
                 Some(target) => current = target,
                 None => break,

@@ -67,11 +67,11 @@ fn idle_verdict(dialect: &Dialect, own: &Table) -> Option<Fault> {
         let written = Verdict::deserialize(verdict.clone()).ok()?;
         let followed = followed(schema, name, written);
         let decided = decided_by(schema, name).map(|key| format!("; `schema.{key}` decides it"));
+        let mechanism = schema.lowering.name();
         let cause = format!(
-            "`schema.keywords.{name} = \"{}\"` has no effect with `lowering = \"{}\"`: write \"{}\" or remove it{}",
-            written.name(),
-            schema.lowering.name(),
-            followed.name(),
+            "`schema.keywords.{name} = \"{}\"` has no effect with `lowering = \"{mechanism}\"`: write {} or remove it{}",
+            verdict.as_str().unwrap_or_default(),
+            serde_json::to_string(&followed).unwrap_or_default(),
             decided.unwrap_or_default()
         );
         (followed != written).then(|| (vec!["keywords".to_owned(), name.clone()], cause))

@@ -96,7 +96,7 @@ pub enum DialectError {
 pub struct Dialects {
     files: BTreeMap<String, Table>,
     aliases: BTreeMap<String, String>,
-    models: Models,
+    pub(super) models: Models,
 }
 
 impl Dialects {
@@ -152,10 +152,6 @@ impl Dialects {
         Ok(())
     }
 
-    pub(crate) fn models(&self) -> &Models {
-        &self.models
-    }
-
     /// The names of all dialects and layers, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
@@ -173,12 +169,8 @@ impl Dialects {
         let layer = self.canonical(layer)?;
         let mut table = self.resolved(name)?;
         let mut own = self.files.get(layer).cloned().unwrap_or_default();
-        for key in [
-            "name", "title", "label", "aliases", "extends", "layer", "tool", "names", "keys", "ids",
-            "messages",
-        ] {
-            own.remove(key);
-        }
+        // What else it says is about itself, or for a dialect that it is not.
+        own.retain(|key, _| key == "limits" || key == "schema");
         merge(&mut table, own);
         let mut dialect = Self::build(name, table)?;
         dialect.name = format!("{name}+{layer}");

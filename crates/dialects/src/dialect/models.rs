@@ -71,18 +71,15 @@ impl Models {
         let lower = id.trim().to_lowercase();
         let mut rest = lower.as_str();
         let mut route: Option<&str> = None;
+        let starts =
+            || self.prefix.iter().flat_map(|prefix| prefix.starts.iter().map(move |start| (prefix, start)));
         // Routes can be nested: `openrouter/anthropic/claude-…`.
-        'prefixes: loop {
-            for prefix in &self.prefix {
-                for start in &prefix.starts {
-                    if let Some(inner) = rest.strip_prefix(start.as_str()).filter(|inner| !inner.is_empty()) {
-                        rest = inner;
-                        route = route.or(prefix.dialect.as_deref());
-                        continue 'prefixes;
-                    }
-                }
-            }
-            break;
+        while let Some((prefix, inner)) = starts().find_map(|(prefix, start)| {
+            let inner = rest.strip_prefix(start.as_str()).filter(|inner| !inner.is_empty())?;
+            Some((prefix, inner))
+        }) {
+            rest = inner;
+            route = route.or(prefix.dialect.as_deref());
         }
         let rule = self.model.iter().find(|rule| rule.matches.iter().any(|pattern| matches(pattern, rest)));
         let dialect = route.or(rule.map(|rule| rule.dialect.as_str()))?;
@@ -97,7 +94,7 @@ impl Models {
 impl Dialects {
     /// The dialect and layer that a model id chooses.
     pub fn for_model(&self, id: &str) -> Result<Choice, DialectError> {
-        self.models().choose(id).ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
+        self.models.choose(id).ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
     }
 
     /// The dialect that a caller asks for by name, by model, or by both.

@@ -173,18 +173,6 @@ pub enum Verdict {
     Drop,
 }
 
-impl Verdict {
-    /// The word in dialect files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Hint => "hint",
-            Self::Describe => "describe",
-            Self::Drop => "drop",
-        }
-    }
-}
-
 /// Verdicts for all keywords.
 #[derive(Clone, Debug)]
 pub struct Verdicts {

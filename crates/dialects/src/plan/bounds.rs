@@ -13,43 +13,32 @@ use crate::schema::Keyword;
 
 /// Whether `value` keeps the rule; rules about other types say nothing.
 pub(crate) fn holds(keyword: Keyword, bound: &Value, value: &Value) -> bool {
-    match (value, bound) {
-        (Value::String(text), Value::String(pattern)) if keyword == Keyword::Pattern => {
-            matches(pattern, text)
+    use Keyword as K;
+    use Ordering::{Greater, Less};
+    match (keyword, value, bound) {
+        (K::Pattern, Value::String(text), Value::String(pattern)) => fits(pattern, text).unwrap_or(true),
+        (K::MinLength, Value::String(text), Value::Number(least)) => {
+            counted(text.chars().count(), least) != Less
         }
-        (Value::String(text), Value::Number(bound)) => {
-            let length = || text.chars().count();
-            match keyword {
-                Keyword::MinLength => counted(length(), bound) != Ordering::Less,
-                Keyword::MaxLength => counted(length(), bound) != Ordering::Greater,
-                _ => true,
-            }
+        (K::MaxLength, Value::String(text), Value::Number(most)) => {
+            counted(text.chars().count(), most) != Greater
         }
-        (Value::Number(number), Value::Number(bound)) => {
-            let order = || compare(number, bound);
-            match keyword {
-                Keyword::Minimum => order() != Ordering::Less,
-                Keyword::Maximum => order() != Ordering::Greater,
-                Keyword::ExclusiveMinimum => order() == Ordering::Greater,
-                Keyword::ExclusiveMaximum => order() == Ordering::Less,
-                Keyword::MultipleOf => is_multiple(number, bound),
-                _ => true,
-            }
+        (K::Minimum, Value::Number(number), Value::Number(least)) => compare(number, least) != Less,
+        (K::Maximum, Value::Number(number), Value::Number(most)) => compare(number, most) != Greater,
+        (K::ExclusiveMinimum, Value::Number(number), Value::Number(below)) => {
+            compare(number, below) == Greater
         }
-        (Value::Array(items), Value::Number(bound)) => match keyword {
-            Keyword::MinItems => counted(items.len(), bound) != Ordering::Less,
-            Keyword::MaxItems => counted(items.len(), bound) != Ordering::Greater,
-            _ => true,
-        },
-        (Value::Array(items), Value::Bool(true)) if keyword == Keyword::UniqueItems => items
-            .iter()
-            .enumerate()
-            .all(|(index, item)| !items.iter().skip(index + 1).any(|other| equal(item, other))),
-        (Value::Object(map), Value::Number(bound)) => match keyword {
-            Keyword::MinProperties => counted(map.len(), bound) != Ordering::Less,
-            Keyword::MaxProperties => counted(map.len(), bound) != Ordering::Greater,
-            _ => true,
-        },
+        (K::ExclusiveMaximum, Value::Number(number), Value::Number(above)) => compare(number, above) == Less,
+        (K::MultipleOf, Value::Number(number), Value::Number(of)) => is_multiple(number, of),
+        (K::MinItems, Value::Array(items), Value::Number(least)) => counted(items.len(), least) != Less,
+        (K::MaxItems, Value::Array(items), Value::Number(most)) => counted(items.len(), most) != Greater,
+        (K::UniqueItems, Value::Array(items), Value::Bool(true)) => {
+            let others = |index: usize| items.iter().skip(index + 1);
+            items.iter().enumerate().all(|(index, item)| !others(index).any(|other| equal(item, other)))
+        }
+        (K::MinProperties, Value::Object(map), Value::Number(least)) => counted(map.len(), least) != Less,
+        (K::MaxProperties, Value::Object(map), Value::Number(most)) => counted(map.len(), most) != Greater,
+        // A pattern that cannot be read says nothing, and neither does a rule about another type.
         _ => true,
     }
 }
@@ -94,11 +83,6 @@ fn is_multiple(number: &Number, of: &Number) -> bool {
             of == 0.0 || (number.as_f64().unwrap_or_default() / of).fract() == 0.0
         }
     }
-}
-
-/// Whether a text fits a pattern. A pattern that cannot be read says nothing.
-fn matches(pattern: &str, text: &str) -> bool {
-    fits(pattern, text).unwrap_or(true)
 }
 
 /// Whether a text fits a pattern; `None` where the pattern cannot be read.

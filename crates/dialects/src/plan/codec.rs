@@ -48,6 +48,13 @@ pub(crate) struct Branch {
     pub(crate) codec: Codec,
 }
 
+impl Branch {
+    /// An alternative that its values distinguish.
+    pub(crate) fn untagged(mcp: Guard, wire: Guard, codec: Codec) -> Self {
+        Self { tag: None, mcp, wire, codec }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObjectCodec {
     pub(crate) properties: Vec<PropertyCodec>,

@@ -90,9 +90,8 @@ impl Pass<'_> {
                         .decode_with(&entries.value, inner)
                         .map_err(|error| error.under("value").under(&index.to_string()))?;
                     if decoded.insert(key.to_owned(), inner).is_some() {
-                        return Err(
-                            PlanError::new(format!("key `{key}` is given twice")).under(&index.to_string())
-                        );
+                        let error = PlanError::new(format!("key `{key}` is given twice"));
+                        return Err(error.under(&index.to_string()));
                     }
                 }
             }

@@ -86,10 +86,6 @@ impl Look {
     /// At the value alone.
     pub(crate) const SURFACE: Self = Self { into: 1, within: 64, bounds: false };
 
-    fn is_exact(self) -> bool {
-        self.bounds
-    }
-
     fn inside(self) -> Self {
         Self { into: self.into.saturating_sub(1), within: self.within.saturating_sub(1), ..self }
     }
@@ -110,20 +106,7 @@ pub(crate) struct Watch<'p> {
 
 /// Which objects and arrays the definitions accept, by their addresses: alternatives that contain each other ask the same
 /// questions again and again. Addresses mean something only while the whole value stays where it is.
-#[derive(Debug, Default)]
-pub(crate) struct Verdicts {
-    known: RefCell<HashMap<(usize, *const Value), bool>>,
-}
-
-impl Verdicts {
-    fn of(&self, definition: usize, value: &Value) -> Option<bool> {
-        self.known.borrow().get(&(definition, std::ptr::from_ref(value))).copied()
-    }
-
-    fn keep(&self, definition: usize, value: &Value, accepted: bool) {
-        self.known.borrow_mut().insert((definition, std::ptr::from_ref(value)), accepted);
-    }
-}
+pub(crate) type Verdicts = RefCell<HashMap<(usize, *const Value), bool>>;
 
 impl<'p> Watch<'p> {
     /// Takes one step; `false` if none is left.
@@ -162,14 +145,16 @@ impl<'p> Watch<'p> {
 
     fn definition_accepts(&self, index: usize, value: &Value, look: Look) -> bool {
         let Some(target) = (self.definition)(index) else { return true };
-        if !(look.is_exact() && (value.is_object() || value.is_array())) {
+        // Only what looks at everything holds for every question.
+        if !(look.bounds && (value.is_object() || value.is_array())) {
             return self.accepts(target, value, look);
         }
-        if let Some(accepted) = self.verdicts.of(index, value) {
-            return accepted;
+        let question = (index, std::ptr::from_ref(value));
+        if let Some(accepted) = self.verdicts.borrow().get(&question) {
+            return *accepted;
         }
         let accepted = self.accepts(target, value, look);
-        self.verdicts.keep(index, value, accepted);
+        self.verdicts.borrow_mut().insert(question, accepted);
         accepted
     }
 

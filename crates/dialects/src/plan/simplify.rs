@@ -72,30 +72,21 @@ fn clean(codec: &mut Codec, innocent: &[bool]) {
         *codec = Codec::Same;
         return;
     }
+    let part = |codec: &mut Codec| clean(codec, innocent);
     match codec {
-        Codec::List(item) | Codec::SpelledNull(item) => clean(item, innocent),
-        Codec::Tuple(tuple) => {
-            for codec in tuple.positions.iter_mut().chain([&mut tuple.rest]) {
-                clean(codec, innocent);
-            }
-        }
+        Codec::List(item) | Codec::SpelledNull(item) => part(item),
+        Codec::Tuple(tuple) => tuple.positions.iter_mut().chain([&mut tuple.rest]).for_each(part),
         Codec::Object(object) => {
             let object = Arc::make_mut(object);
-            for property in &mut object.properties {
-                clean(&mut property.codec, innocent);
-            }
+            object.properties.iter_mut().for_each(|property| part(&mut property.codec));
             match &mut object.rest {
                 Rest::Same => {}
-                Rest::Each(codec) => clean(codec, innocent),
-                Rest::Carrier { entries, .. } => clean(&mut entries.value, innocent),
+                Rest::Each(codec) => part(codec),
+                Rest::Carrier { entries, .. } => part(&mut entries.value),
             }
         }
-        Codec::Entries(entries) => clean(&mut entries.value, innocent),
-        Codec::Union(branches) => {
-            for branch in branches {
-                clean(&mut branch.codec, innocent);
-            }
-        }
+        Codec::Entries(entries) => part(&mut entries.value),
+        Codec::Union(branches) => branches.iter_mut().for_each(|branch| part(&mut branch.codec)),
         Codec::Same
         | Codec::Labels(_)
         | Codec::Text

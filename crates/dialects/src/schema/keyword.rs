@@ -39,18 +39,9 @@ macro_rules! keywords {
 
             /// What its value is made of.
             pub const fn holds(self) -> Holds {
-                match self { $(Keyword::$variant => holds!($($holds)?),)* }
+                match self { $(Keyword::$variant => [$(Holds::$holds,)? Holds::Nothing][0],)* }
             }
         }
-    };
-}
-
-macro_rules! holds {
-    () => {
-        Holds::Nothing
-    };
-    ($holds:ident) => {
-        Holds::$holds
     };
 }
 

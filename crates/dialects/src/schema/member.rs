@@ -16,6 +16,17 @@ pub(crate) trait Members {
         self.entry(name).map(|(_, value)| value)
     }
 
+    /// The text under `name`.
+    #[inline]
+    fn text(&self, name: &str) -> Option<&str> {
+        self.member(name)?.as_str()
+    }
+
+    /// The list under `name`; empty if it is absent or none.
+    fn list(&self, name: &str) -> &[Value] {
+        self.member(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
     /// Whether there is a member called `name`.
     #[inline]
     fn has(&self, name: &str) -> bool {

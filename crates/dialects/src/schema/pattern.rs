@@ -5,8 +5,8 @@ use std::str::Chars;
 
 use serde::{Deserialize, Serialize};
 
-/// Which regular expressions are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// Which regular expressions are taken, each style fewer than the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatternStyle {
     /// Any.
@@ -23,18 +23,13 @@ pub enum PatternStyle {
 
 /// Whether a dialect takes `pattern`.
 pub(crate) fn takes(style: PatternStyle, pattern: &str) -> bool {
-    match style {
-        PatternStyle::Any => true,
-        PatternStyle::Python => features(pattern).python,
-        PatternStyle::NoLookaround => {
-            let found = features(pattern);
-            found.python && found.regular
-        }
-        PatternStyle::Simple => {
-            let found = features(pattern);
-            found.python && found.regular && found.plain
-        }
+    if style == PatternStyle::Any {
+        return true;
     }
+    let found = features(pattern);
+    found.python
+        && (style < PatternStyle::NoLookaround || found.regular)
+        && (style < PatternStyle::Simple || found.plain)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +58,7 @@ fn features(pattern: &str) -> Features {
     reader.found
 }
 
+#[derive(Default)]
 struct Group {
     number: Option<usize>,
     lookbehind: bool,
@@ -338,14 +334,7 @@ impl Reader<'_> {
 
     /// After `(`.
     fn group(&mut self) -> Option<Before> {
-        let mut group = Group {
-            number: None,
-            lookbehind: false,
-            varying: false,
-            outer: self.reach,
-            anchored: false,
-            ended: false,
-        };
+        let mut group = Group { outer: self.reach, ..Group::default() };
         self.reach.anchored = false;
         if self.rest.next_if_eq(&'?').is_none() {
             self.groups += 1;

@@ -23,16 +23,13 @@ pub(crate) struct Source<'a> {
 #[derive(Debug)]
 struct Resource<'a> {
     uri: String,
-    schema: &'a Value,
-    path: PathId,
+    source: Source<'a>,
 }
 
 #[derive(Debug)]
 struct Anchor<'a> {
-    resource: usize,
     name: &'a str,
-    schema: &'a Value,
-    path: PathId,
+    source: Source<'a>,
 }
 
 /// Resolves references of one document.
@@ -60,7 +57,7 @@ struct Resolved<'a> {
 const MOST_RECENT: usize = 128;
 
 fn ref_hides_siblings(schema: &Value) -> bool {
-    let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
+    let uri = schema.text("$schema").unwrap_or_default();
     uri.as_bytes()
         .windows(8)
         .any(|part| matches!(part, b"draft-03" | b"draft-04" | b"draft-06" | b"draft-07"))
@@ -71,18 +68,15 @@ impl<'a> Resolver<'a> {
     pub(crate) fn new(root: &'a Value, indexed: bool, paths: &mut Paths<'a>) -> Self {
         let uri =
             root.member("$id").or_else(|| root.member("id")).and_then(Value::as_str).unwrap_or_default();
+        let source = Source { schema: root, path: PathId::ROOT, resource: 0, asked: false };
         let mut resolver = Self {
-            resources: vec![Resource {
-                uri: without_fragment(uri).to_owned(),
-                schema: root,
-                path: PathId::ROOT,
-            }],
+            resources: vec![Resource { uri: without_fragment(uri).to_owned(), source }],
             anchors: Vec::new(),
             ref_hides_siblings: ref_hides_siblings(root),
             recent: Vec::new(),
         };
         if indexed {
-            resolver.index(root, PathId::ROOT, 0, paths);
+            resolver.index(source, paths);
         }
         resolver
     }
@@ -97,7 +91,10 @@ impl<'a> Resolver<'a> {
         if self.resources.len() == 1 {
             return parent;
         }
-        self.resources.iter().position(|resource| std::ptr::eq(resource.schema, schema)).unwrap_or(parent)
+        self.resources
+            .iter()
+            .position(|resource| std::ptr::eq(resource.source.schema, schema))
+            .unwrap_or(parent)
     }
 
     /// The same as [`Self::resolve`], for a reference that may be asked for many times.
@@ -137,18 +134,15 @@ impl<'a> Resolver<'a> {
                 !resource.uri.is_empty() && (resource.uri == absolute || resource.uri == uri)
             })?
         };
-        let start = self.resources.get(resource)?;
-        let mut found = Source { schema: start.schema, path: start.path, resource, asked: false };
+        let mut found = self.resources.get(resource)?.source;
         let fragment = percent_decoded(fragment);
         if fragment.is_empty() {
             return Some(found);
         }
         let Some(pointer) = fragment.strip_prefix('/') else {
-            return self
-                .anchors
-                .iter()
-                .find(|anchor| anchor.resource == resource && anchor.name == fragment)
-                .map(|anchor| Source { schema: anchor.schema, path: anchor.path, ..found });
+            let mut anchors = self.anchors.iter();
+            let anchor = anchors.find(|known| known.source.resource == resource && known.name == fragment);
+            return anchor.map(|anchor| anchor.source);
         };
         for step in pointer.split('/').map(unescape) {
             let (schema, path) = match found.schema {
@@ -168,25 +162,26 @@ impl<'a> Resolver<'a> {
     }
 
     /// Collects ids and anchors below `schema`. Depth is bounded by the budget, which is checked first.
-    fn index(&mut self, schema: &'a Value, path: PathId, resource: usize, paths: &mut Paths<'a>) {
-        match schema {
+    fn index(&mut self, source: Source<'a>, paths: &mut Paths<'a>) {
+        match source.schema {
             Value::Object(map) => {
-                let mut resource = resource;
+                let mut source = source;
                 let id = map.member("$id").or_else(|| map.member("id")).and_then(Value::as_str);
                 let hidden = self.ref_hides_siblings && map.has("$ref");
                 if let Some(id) = id.filter(|_| !hidden) {
                     if let Some(name) = id.strip_prefix('#') {
-                        self.anchors.push(Anchor { resource, name, schema, path });
-                    } else if path != PathId::ROOT {
-                        let base = self.resources.get(resource).map_or("", |resource| resource.uri.as_str());
+                        self.anchors.push(Anchor { name, source });
+                    } else if source.path != PathId::ROOT {
+                        let base =
+                            self.resources.get(source.resource).map_or("", |resource| resource.uri.as_str());
                         let uri = join(base, without_fragment(id));
-                        self.resources.push(Resource { uri, schema, path });
-                        resource = self.resources.len() - 1;
+                        source.resource = self.resources.len();
+                        self.resources.push(Resource { uri, source });
                     }
                 }
                 for keyword in ["$anchor", "$dynamicAnchor"] {
-                    if let Some(name) = map.member(keyword).and_then(Value::as_str) {
-                        self.anchors.push(Anchor { resource, name, schema, path });
+                    if let Some(name) = map.text(keyword) {
+                        self.anchors.push(Anchor { name, source });
                     }
                 }
                 for (name, child) in map.iter().filter(|(_, child)| child.is_object() || child.is_array()) {
@@ -194,24 +189,24 @@ impl<'a> Resolver<'a> {
                         // Data, not schemas: an `$id` in there names nothing.
                         (Holds::Values, _) => {}
                         (Holds::Table, Value::Object(table)) => {
-                            let list = paths.name(path, name);
-                            for (name, child) in table {
+                            let list = paths.name(source.path, name);
+                            for (name, schema) in table {
                                 let path = paths.name(list, name);
-                                self.index(child, path, resource, paths);
+                                self.index(Source { schema, path, ..source }, paths);
                             }
                         }
                         // A reference may name a schema under any word.
-                        _ => {
-                            let path = paths.name(path, name);
-                            self.index(child, path, resource, paths);
+                        (_, schema) => {
+                            let path = paths.name(source.path, name);
+                            self.index(Source { schema, path, ..source }, paths);
                         }
                     }
                 }
             }
             Value::Array(items) => {
-                for (index, child) in items.iter().enumerate() {
-                    let path = paths.index(path, index);
-                    self.index(child, path, resource, paths);
+                for (index, schema) in items.iter().enumerate() {
+                    let path = paths.index(source.path, index);
+                    self.index(Source { schema, path, ..source }, paths);
                 }
             }
             _ => {}

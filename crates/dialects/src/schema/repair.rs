@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-use super::{Keyword, TypeSet};
+use super::{Holds, Keyword, TypeSet};
 use crate::json::Json;
 
 /// The verdict on a keyword's value.
@@ -82,32 +82,15 @@ pub(crate) fn check(keyword: Keyword, value: &Value) -> Checked<'_> {
                 other => check_flag(other),
             }
         }
-        K::Properties
-        | K::PatternProperties
-        | K::Defs
-        | K::Definitions
-        | K::DependentSchemas
-        | K::DependentRequired
-        | K::Dependencies => fine_if(value.is_object()),
-        K::AnyOf | K::OneOf | K::AllOf | K::PrefixItems => match value {
-            Value::Array(branches) => fine_if(!branches.is_empty()),
-            _ => Checked::Unusable,
+        K::ContentSchema => Checked::Fine,
+        K::DependentRequired => fine_if(value.is_object()),
+        _ => match keyword.holds() {
+            Holds::Table => fine_if(value.is_object()),
+            Holds::List => fine_if(value.as_array().is_some_and(|branches| !branches.is_empty())),
+            Holds::SchemaOrList => fine_if(value.is_object() || value.is_boolean() || value.is_array()),
+            Holds::Schema => fine_if(value.is_object() || value.is_boolean()),
+            Holds::Values | Holds::Nothing => Checked::Fine,
         },
-        K::Items => fine_if(value.is_object() || value.is_boolean() || value.is_array()),
-        K::Not | K::If | K::Then | K::Else | K::Contains | K::PropertyNames => {
-            fine_if(value.is_object() || value.is_boolean())
-        }
-        K::Const
-        | K::Default
-        | K::Example
-        | K::DraftFourId
-        | K::RecursiveAnchor
-        | K::Vocabulary
-        | K::ContentEncoding
-        | K::ContentMediaType
-        | K::ContentSchema
-        | K::PropertyOrdering
-        | K::Discriminator => Checked::Fine,
     }
 }
 

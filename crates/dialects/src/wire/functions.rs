@@ -7,34 +7,26 @@ use serde_json::{Map, Value, json};
 use super::calls::{ARGS, Layout, Malformed, inner, part_signature};
 use super::chat;
 use super::history::{Conversation, Message, Writer};
-use super::results::{Media, Prepared, text_or_list};
+use super::results::{Prepared, text_or_list};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::{MessageRules, Protocol};
 
 pub(crate) struct Functions;
 
 impl WireFormat for Functions {
-    fn dialect(&self) -> &'static str {
-        "openai-functions"
-    }
-
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
         let call = inner(map, "function_call")?;
         Ok(call.map(|inner| Layout { candidates: candidates(map, inner), ..part(inner) }))
     }
 
     fn is_chunk(&self, chunk: &Object) -> bool {
-        let choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
-        choices.into_iter().any(|choice| choice.pointer("/delta/function_call").is_some_and(Value::is_object))
+        let mut choices = chunk.list("choices").iter();
+        choices.any(|choice| choice.pointer("/delta/function_call").is_some_and(Value::is_object))
     }
 
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         chat::push(state, chunk, out);
-    }
-
-    fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
-        chat::user_message(text, media)
     }
 
     fn write_result(&self, _rules: &MessageRules, result: &Prepared<'_>) -> Value {
@@ -77,7 +69,7 @@ fn one_call_each(said: chat::Said<'_>) -> Vec<Value> {
         let mut next = first.take().unwrap_or_else(|| {
             Map::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)])
         });
-        let arguments = call.arguments.to_string();
+        let arguments = call.input.to_string();
         next.insert("function_call".into(), json!({"name": call.name, "arguments": arguments}));
         messages.push(next.into());
     }

@@ -12,12 +12,8 @@ use crate::dialect::{MessageRules, Protocol};
 pub(crate) struct Mcp;
 
 impl WireFormat for Mcp {
-    fn dialect(&self) -> &'static str {
-        "mcp"
-    }
-
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        if map.member("method").and_then(Value::as_str) != Some("tools/call") {
+        if map.text("method") != Some("tools/call") {
             return Ok(None);
         }
         let inner = inner(map, "params")?.ok_or(Malformed::NoName)?;

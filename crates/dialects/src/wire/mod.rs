@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 pub(crate) use crate::schema::Members;
-use calls::{Envelope, Layout, Malformed, Said};
+use calls::{Envelope, Layout, Malformed, Reply};
 use history::{Block, Conversation, Message, Reader, Writer, Written};
 use results::{Media, Prepared, note};
 use stream::{State, StreamEvent};
@@ -57,9 +57,6 @@ pub(crate) fn formats() -> impl Iterator<Item = &'static dyn WireFormat> {
 
 /// One API's way to carry calls, results and conversations. What has a default is as in Chat Completions, which most APIs resemble.
 pub(crate) trait WireFormat: Sync {
-    /// The dialect that a caller names to choose this format.
-    fn dialect(&self) -> &'static str;
-
     // A whole reply.
 
     /// What a whole response of this API holds.
@@ -78,7 +75,7 @@ pub(crate) trait WireFormat: Sync {
     }
 
     /// Takes a block of text or reasoning; `false` if `block` is none of this API. `kind` is the block's `type`.
-    fn read_block(&self, _kind: Option<&str>, _block: &Object, _said: &mut Said) -> bool {
+    fn read_block(&self, _kind: Option<&str>, _block: &Object, _said: &mut Reply) -> bool {
         false
     }
 
@@ -119,8 +116,12 @@ pub(crate) trait WireFormat: Sync {
         chat::media_part(media)
     }
 
-    /// A message of the user with text and media.
+    /// A message of the user with text and media. Text alone is a string, which every compatible server takes, except where all
+    /// contents are lists.
     fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
+        if media.is_empty() && !self.gathers_results() {
+            return self.message("user", text.into());
+        }
         let media = media.iter().enumerate().map(|(number, media)| self.media_part(media, number));
         self.message("user", std::iter::once(self.text_part(text)).chain(media).collect())
     }

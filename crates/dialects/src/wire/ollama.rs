@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::calls::Envelope;
 use super::chat;
-use super::history::{Block, Call, Conversation, Message, Writer, Written};
+use super::history::{Block, Conversation, Message, ToolUseBlock, Writer, Written};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -13,10 +13,6 @@ use crate::dialect::MessageRules;
 pub(crate) struct Ollama;
 
 impl WireFormat for Ollama {
-    fn dialect(&self) -> &'static str {
-        "ollama"
-    }
-
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         response.member("done")?;
         let message = response.member("message")?.as_object()?;
@@ -85,6 +81,6 @@ impl WireFormat for Ollama {
     }
 }
 
-fn function(call: &Call) -> Value {
-    json!({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}})
+fn function(call: &ToolUseBlock) -> Value {
+    json!({"id": call.id, "function": {"name": call.name, "arguments": call.input}})
 }

@@ -7,8 +7,8 @@
 )]
 
 use gateway_dialects::history::{
-    Block, Content, Conversation, HistoryOptions, Message, Role, ToolTurns, TranslatedTools, Warning,
-    from_dialect, to_dialect, to_text,
+    Block, Content, Conversation, HistoryOptions, Message, Role, TransferMode, TranslatedTools, Warning,
+    from_dialect, to_dialect, transfer,
 };
 use gateway_dialects::results::IdMap;
 use gateway_dialects::{Dialects, Options, Protocol, Translator};
@@ -36,7 +36,7 @@ fn write(name: &str, messages: &Value) -> (Conversation, Vec<Warning>, IdMap) {
 
 fn read(protocol: Protocol, messages: Value) -> (Value, Vec<Warning>) {
     let conversation = Conversation { system: None, messages: serde_json::from_value(messages).unwrap() };
-    let ids = IdMap::with_rule(gateway_dialects::dialect::NameRule::default());
+    let ids = IdMap::new(&Dialects::builtin().get("mcp").unwrap());
     let (messages, warnings) = from_dialect(&conversation, protocol, &TranslatedTools::default(), &ids);
     (serde_json::to_value(messages).unwrap(), warnings)
 }
@@ -610,8 +610,14 @@ fn names_and_arguments_are_translated_in_both_directions() {
 fn plain_text() {
     let mut messages = weather().as_array().unwrap().clone();
     messages.push(json!({"role": "narrator", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}));
-    let messages = neutral(Value::Array(messages));
-    let (written, warnings) = to_text(&messages, ToolTurns::Drop);
+    let held = Conversation { system: None, messages };
+    let mcp = Dialects::builtin().get("mcp").unwrap();
+    let as_text = |mode| {
+        let (tools, options) = (TranslatedTools::default(), HistoryOptions::default());
+        let (written, warnings) = transfer(&held, (&mcp, &tools), (&mcp, &tools), mode, &options);
+        (written.messages, warnings)
+    };
+    let (written, warnings) = as_text(TransferMode::TextOnly);
     assert_eq!(
         written,
         [
@@ -622,7 +628,7 @@ fn plain_text() {
         ]
     );
     assert_eq!(warnings.len(), 5);
-    let (written, warnings) = to_text(&messages, ToolTurns::Describe);
+    let (written, warnings) = as_text(TransferMode::Text);
     assert_eq!(written[2], json!({"role": "user", "content": "Tool result (b): rain\n\nTool error (a): no"}));
     assert_eq!(warnings, [warning(3, "unknown role `narrator` is sent as the user's")]);
 }
@@ -736,7 +742,7 @@ proptest! {
         for protocol in [Protocol::Chat, Protocol::Functions, Protocol::Responses, Protocol::Messages,
             Protocol::GenerateContent, Protocol::Converse, Protocol::CohereChat, Protocol::OllamaChat, Protocol::Mcp] {
             let conversation = Conversation { system: messages.first().cloned(), messages: messages.clone() };
-            let ids = IdMap::with_rule(gateway_dialects::dialect::NameRule::default());
+            let ids = IdMap::new(&Dialects::builtin().get("mcp").unwrap());
             let (read, _) = from_dialect(&conversation, protocol, &TranslatedTools::default(), &ids);
             let dialects = Dialects::builtin();
             for name in ["openai-chat", "openai-responses", "openai-functions", "anthropic", "gemini", "bedrock", "ollama"] {

@@ -10,8 +10,7 @@ use gateway_dialects::arguments::unknown_tool_text;
 use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{
-    FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
-    search_result,
+    MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result, search_result,
 };
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
@@ -121,29 +120,14 @@ impl Finder {
             })
             .await;
         let hits = index.search(&read.query, read.limit());
-        let found: Vec<FoundTool<'_>> = hits
-            .iter()
-            .filter_map(|hit| self.tools.get(hit.position))
-            .map(|tool| FoundTool {
-                name: &tool.name,
-                server: tool.server.as_str(),
-                definition: &tool.definition,
-            })
-            .collect();
+        let found = hits.iter().filter_map(|hit| self.tools.get(hit.position));
+        let found: Vec<ToolEntry<'_>> = found.map(Listed::entry).collect();
         RawJson::of(&search_result(&read.query, &found))
             .unwrap_or_else(|error| error_result(&error.to_string()))
     }
 
     fn indexed(&self) -> ToolIndex {
-        let entries: Vec<ToolEntry<'_>> = self
-            .tools
-            .iter()
-            .map(|tool| ToolEntry {
-                name: &tool.name,
-                server: tool.server.as_str(),
-                definition: &tool.definition,
-            })
-            .collect();
+        let entries: Vec<ToolEntry<'_>> = self.tools.iter().map(Listed::entry).collect();
         ToolIndex::build(&entries)
     }
 
@@ -155,6 +139,10 @@ impl Finder {
 }
 
 impl Listed {
+    fn entry(&self) -> ToolEntry<'_> {
+        ToolEntry { name: &self.name, server: self.server.as_str(), definition: &self.definition }
+    }
+
     /// Its definition, under its name in the list.
     pub fn described(&self) -> RawJson {
         let definition = if self.name == self.own {

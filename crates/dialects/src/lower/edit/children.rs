@@ -3,80 +3,43 @@
 use super::{Edit, Entries, Exactness, NodeEdit};
 use crate::dialect::Verdict;
 use crate::json::Json;
+use crate::report::Fate;
 use crate::schema::{Keyword, Members};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 
 impl<'a> Edit<'a, '_> {
-    pub(super) fn edit_properties(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let Value::Object(properties) = value else { return };
-        let list = self.step(node.path, "properties");
-        let mut changed = false;
-        let mut written: Entries<'a> = Vec::with_capacity(properties.len());
-        for (key, schema) in properties {
-            if key == "required" && schema.is_array() {
-                self.rewritten(node.path, "properties", None, "required stood inside properties");
-                changed = true;
-                continue;
-            }
-            let source = self.source(schema, list, key, node.resource);
-            let edited = self.edit(source);
-            node.adopt(&edited);
-            let wire = self.keys.wire(key);
-            if matches!(wire, Cow::Owned(_)) {
-                self.encoded(source.path, "properties", None, "the key travels under another name");
-                node.exact = false;
-                changed = true;
-            }
-            changed |= !matches!(edited.json, Json::Same(_));
-            written.push((wire, edited.json));
-        }
-        node.push(name, value, changed, || Json::Object(written));
-        let slip = properties.member("required").filter(|names| names.is_array());
-        if let Some(Value::Array(names)) = slip
-            && !node.map.has("required")
-        {
-            let names = Json::Array(names.iter().map(Json::Same).collect());
-            node.out.push((Cow::Borrowed("required"), self.renamed_list(names)));
-        }
-        self.adopt_required_flags(properties, node);
-    }
-
-    /// `required: true` on properties, as in draft 3.
-    pub(super) fn adopt_required_flags(
-        &mut self,
-        properties: &'a Map<String, Value>,
-        node: &mut NodeEdit<'a>,
-    ) {
+    pub(super) fn edit_properties(&mut self, node: &mut NodeEdit<'a>) {
+        let Value::Object(properties) = node.value else { return };
+        self.edit_table(node);
         if node.map.has("required") {
             return;
         }
-        let flagged: Vec<Json<'a>> = properties
-            .iter()
-            .filter(|(_, schema)| {
-                schema.as_object().is_some_and(|map| map.member("required") == Some(&Value::Bool(true)))
-            })
-            .map(|(key, _)| Json::Text(self.keys.wire(key)))
-            .collect();
+        if let Some(Value::Array(names)) = properties.member("required") {
+            let names = Json::Array(names.iter().map(Json::Same).collect());
+            node.out.push((Cow::Borrowed("required"), self.renamed_list(names)));
+        }
+        // `required: true` on properties, as in draft 3.
+        let is_flagged = |schema: &Value| schema.member("required") == Some(&Value::Bool(true));
+        let flagged = properties.iter().filter(|(_, schema)| is_flagged(schema));
+        let flagged: Vec<Json<'a>> = flagged.map(|(key, _)| Json::Text(self.keys.wire(key))).collect();
         if !flagged.is_empty() {
             node.changed = true;
             node.out.push((Cow::Borrowed("required"), Json::Array(flagged)));
         }
     }
 
-    pub(super) fn edit_required(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let Value::Array(names) = value else { return };
+    pub(super) fn edit_required(&mut self, node: &mut NodeEdit<'a>) {
+        let Value::Array(names) = node.value else { return };
         let legal = self.keys.is_free()
             || names.iter().filter_map(Value::as_str).all(|key| self.keys.wire(key) == key);
         if legal {
-            node.keep(name, value);
+            node.keep();
             return;
         }
         node.exact = false;
-        self.rewrite(name, value, node, "keys travel under other names");
-        let names =
-            names.iter().filter_map(Value::as_str).map(|key| Json::Text(self.keys.wire(key))).collect();
-        node.out.push((Cow::Borrowed(name), Json::Array(names)));
+        self.rewrite(node, "keys travel under other names");
+        node.write(self.renamed_list(Json::Array(names.iter().map(Json::Same).collect())));
     }
 
     /// A list of keys under the names by which they travel.
@@ -90,51 +53,61 @@ impl<'a> Edit<'a, '_> {
     }
 
     /// Schemas by key or by pattern; old dependencies may be lists of keys instead.
-    pub(super) fn edit_table(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let Value::Object(table) = value else { return };
-        let list = self.step(node.path, name);
+    pub(super) fn edit_table(&mut self, node: &mut NodeEdit<'a>) {
+        let Value::Object(table) = node.value else { return };
+        let name = node.name;
+        let list = self.inside(node.source, name, node.value);
         let mut changed = false;
         let mut written: Entries<'a> = Vec::with_capacity(table.len());
-        let speaks = !matches!(name, "$defs" | "definitions");
+        // How the report calls it where keys of the arguments get other names.
+        let renaming = match name {
+            "properties" => Some(Fate::Encoded),
+            "dependentSchemas" => Some(Fate::Rewritten),
+            _ => None,
+        };
         for (key, schema) in table {
+            if name == "properties" && key == "required" && schema.is_array() {
+                self.rewritten(node.source.path, name, None, "required stood inside properties");
+                changed = true;
+                continue;
+            }
             if name == "dependencies" && schema.is_array() {
                 written.push((Cow::Borrowed(key.as_str()), Json::Same(schema)));
                 continue;
             }
-            let source = self.source(schema, list, key, node.resource);
+            let source = self.inside(list, key, schema);
             let edited = self.edit(source);
-            if speaks {
+            if !matches!(name, "$defs" | "definitions") {
                 node.adopt(&edited);
             }
             changed |= !matches!(edited.json, Json::Same(_));
-            let wire =
-                if name == "dependentSchemas" { self.keys.wire(key) } else { Cow::Borrowed(key.as_str()) };
-            if matches!(wire, Cow::Owned(_)) {
-                self.rewritten(source.path, name, None, "the key travels under another name");
-                node.exact = false;
-                changed = true;
+            let mut wire = Cow::Borrowed(key.as_str());
+            if let Some(fate) = renaming {
+                wire = self.keys.wire(key);
+                if matches!(wire, Cow::Owned(_)) {
+                    self.change(source.path, name, None, fate, "the key travels under another name");
+                    node.exact = false;
+                    changed = true;
+                }
             }
             written.push((wire, edited.json));
         }
-        node.push(name, value, changed, || Json::Object(written));
+        node.push(changed, || Json::Object(written));
     }
 
-    pub(super) fn edit_items(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
-        if !value.is_array() {
-            return self.edit_child(name, value, node, Exactness::Free);
-        }
+    pub(super) fn edit_items(&mut self, node: &mut NodeEdit<'a>) {
+        let Value::Array(positions) = node.value else { return self.edit_child(node, Exactness::Free) };
         if node.map.get("prefixItems").is_some_and(Value::is_array) {
-            return self.rewrite(name, value, node, "prefixItems says the positions");
+            return self.rewrite(node, "prefixItems says the positions");
         }
         if self.rules.items_lists {
-            return self.edit_list(Keyword::PrefixItems, name, value, node);
+            return self.edit_list(Keyword::PrefixItems, node);
         }
-        self.rewrite(name, value, node, "a list of items means positions");
+        self.rewrite(node, "a list of items means positions");
         self.modern = true;
         // An empty list names no position.
-        let positions = value.as_array().is_some_and(|positions| !positions.is_empty());
-        if positions {
-            self.edit_list(Keyword::PrefixItems, name, value, node);
+        if !positions.is_empty() {
+            self.edit_list(Keyword::PrefixItems, node);
             if let Some((written, _)) = node.out.last_mut() {
                 *written = Cow::Borrowed("prefixItems");
             }
@@ -142,55 +115,43 @@ impl<'a> Edit<'a, '_> {
         if let Some(rest) =
             node.map.member("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
         {
-            self.rewritten(node.path, "additionalItems", Some(rest), "said by items");
-            let source = self.source(rest, node.path, "additionalItems", node.resource);
+            self.rewritten(node.source.path, "additionalItems", Some(rest), "said by items");
+            let source = self.inside(node.source, "additionalItems", rest);
             let edited = self.edit(source);
             node.adopt(&edited);
             node.out.push((Cow::Borrowed("items"), edited.json));
         }
     }
 
-    pub(super) fn edit_child(
-        &mut self,
-        name: &'a str,
-        value: &'a Value,
-        node: &mut NodeEdit<'a>,
-        exactness: Exactness,
-    ) {
-        if name == "additionalProperties" && value.is_boolean() {
-            node.keep(name, value);
+    pub(super) fn edit_child(&mut self, node: &mut NodeEdit<'a>, exactness: Exactness) {
+        if node.name == "additionalProperties" && node.value.is_boolean() {
+            node.keep();
             return;
         }
         let entries = self.changes.entries.len();
         let definitions = self.definitions.len();
-        let source = self.source(value, node.path, name, node.resource);
+        let source = self.inside(node.source, node.name, node.value);
         let edited = self.edit(source);
         if !edited.exact && exactness == Exactness::Needed {
             // Loosening what is inside would tighten the whole: say it in words instead.
             self.changes.entries.truncate(entries);
             self.definitions.truncate(definitions);
-            return self.remove(name, value, node, "cannot be said exactly here");
+            return self.remove(node, "cannot be said exactly here");
         }
         self.relied |= edited.relies && exactness == Exactness::Needed;
         node.adopt(&edited);
         let changed = !matches!(edited.json, Json::Same(_));
-        node.push(name, value, changed, || edited.json);
+        node.push(changed, || edited.json);
     }
 
-    pub(super) fn edit_list(
-        &mut self,
-        keyword: Keyword,
-        name: &'a str,
-        value: &'a Value,
-        node: &mut NodeEdit<'a>,
-    ) {
-        let Value::Array(members) = value else { return };
-        let list = self.step(node.path, name);
+    pub(super) fn edit_list(&mut self, keyword: Keyword, node: &mut NodeEdit<'a>) {
+        let Value::Array(members) = node.value else { return };
+        let list = self.inside(node.source, node.name, node.value);
         let mut changed = false;
         let (mut exact, mut relies) = (true, false);
         let mut written = Vec::with_capacity(members.len());
         for (index, schema) in members.iter().enumerate() {
-            let source = self.item_source(schema, list, index, node.resource);
+            let source = self.item(list, index, schema);
             let edited = self.edit(source);
             exact &= edited.exact;
             relies |= edited.relies;
@@ -202,7 +163,7 @@ impl<'a> Edit<'a, '_> {
         self.relied |= relies && exact && keyword == Keyword::OneOf;
         if keyword == Keyword::OneOf && (!exact || self.rules.keywords.of(keyword) == Verdict::Describe) {
             node.exact = false;
-            self.rewrite(name, value, node, "alternatives may overlap here: said by anyOf");
+            self.rewrite(node, "alternatives may overlap here: said by anyOf");
             if node.map.has("anyOf") {
                 let union = Json::object([("anyOf", Json::Array(written))]);
                 node.out.push((Cow::Borrowed("allOf"), Json::Array(vec![union])));
@@ -211,6 +172,6 @@ impl<'a> Edit<'a, '_> {
             }
             return;
         }
-        node.push(name, value, changed, || Json::Array(written));
+        node.push(changed, || Json::Array(written));
     }
 }

@@ -48,8 +48,9 @@ impl<'a> Edit<'a, '_> {
             let Some(index) = used.ahead.pop_first() else { break };
             let Some((table, name, schema)) = definitions.get(index).copied() else { continue };
             let Some(slot) = written.get_mut(index).filter(|slot| slot.is_none()) else { continue };
-            let list = self.step(PathId::ROOT, table);
-            let source = self.source(schema, list, name, 0);
+            let root = self.root_source();
+            let list = self.inside(root, table, schema);
+            let source = self.inside(list, name, schema);
             let edited = self.edit(source);
             used.note(&edited.json);
             *slot = Some(edited.json);

@@ -9,15 +9,15 @@ use crate::schema::repair::{Checked, check};
 use crate::schema::{Keyword, Kind, Members, TypeSet, pattern};
 use crate::text::{Note, has_hint};
 use serde_json::Value;
-use std::borrow::Cow;
 
 impl<'a> Edit<'a, '_> {
-    pub(super) fn edit_keyword(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
+    pub(super) fn edit_keyword(&mut self, node: &mut NodeEdit<'a>) {
+        let (name, value) = (node.name, node.value);
         let Some(keyword) = Keyword::parse(name) else {
             match self.rules.keywords.unknown {
-                Verdict::Keep | Verdict::Hint => node.keep(name, value),
-                Verdict::Describe => self.remove(name, value, node, "not a keyword of this dialect"),
-                Verdict::Drop => self.drop_keyword(name, value, node, "not a keyword of JSON Schema"),
+                Verdict::Keep | Verdict::Hint => node.keep(),
+                Verdict::Describe => self.remove(node, "not a keyword of this dialect"),
+                Verdict::Drop => self.drop_keyword(node, "not a keyword of JSON Schema"),
             }
             return;
         };
@@ -26,14 +26,14 @@ impl<'a> Edit<'a, '_> {
             && !matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
             && node.map.has("$ref")
         {
-            return self.rewrite(name, value, node, "this draft ignores it beside $ref");
+            return self.rewrite(node, "this draft ignores it beside $ref");
         }
         match check(keyword, value) {
             Checked::Fine => {}
             Checked::Repaired(json) => {
-                self.rewrite(name, value, node, "repaired: not what the keyword asks for");
+                self.rewrite(node, "repaired: not what the keyword asks for");
                 if keyword == Keyword::Required {
-                    node.out.push((Cow::Borrowed(name), self.renamed_list(json)));
+                    node.write(self.renamed_list(json));
                 } else if keyword == Keyword::Enum
                     && self.rules.satisfiable
                     && !node.types.contains(TypeSet::of(value))
@@ -41,35 +41,32 @@ impl<'a> Edit<'a, '_> {
                     // The one value that stood for a list: nothing can have it.
                     node.exact = false;
                 } else if self.rules.keywords.of(keyword) == Verdict::Keep {
-                    node.out.push((Cow::Borrowed(name), json));
+                    node.write(json);
                 } else {
                     node.notes.push(Note::Keyword(name, value));
                 }
                 return;
             }
-            Checked::Unusable => {
-                self.edit_unusable(keyword, value, node);
-                return;
-            }
+            Checked::Unusable => return self.edit_unusable(keyword, node),
         }
         match self.rules.keywords.of(keyword) {
-            Verdict::Drop => return self.drop_keyword(name, value, node, "an annotation"),
+            Verdict::Drop => return self.drop_keyword(node, "an annotation"),
             Verdict::Describe => {
                 if keyword == Keyword::PropertyNames && is_trivial_name_rule(value) {
-                    return self.rewrite(name, value, node, "keys are text anyway");
+                    return self.rewrite(node, "keys are text anyway");
                 }
                 if keyword == Keyword::OneOf {
-                    return self.edit_list(keyword, name, value, node);
+                    return self.edit_list(keyword, node);
                 }
                 node.patterns_gone |= keyword == Keyword::PatternProperties;
-                return self.remove(name, value, node, "not a keyword of this dialect");
+                return self.remove(node, "not a keyword of this dialect");
             }
             Verdict::Hint if has_hint(name, value) => node.notes.push(Note::Keyword(name, value)),
             Verdict::Keep | Verdict::Hint => {}
         }
         match keyword {
             _ if !self.takes_number(keyword, value) => {
-                self.remove(name, value, node, "the dialect does not take such a number");
+                self.remove(node, "the dialect does not take such a number");
             }
             Keyword::PatternProperties
                 if value.as_object().is_some_and(|table| {
@@ -77,114 +74,102 @@ impl<'a> Edit<'a, '_> {
                 }) =>
             {
                 node.patterns_gone = true;
-                self.remove(name, value, node, "the dialect does not take such a regular expression");
+                self.remove(node, "the dialect does not take such a regular expression");
             }
             Keyword::PatternProperties | Keyword::PropertyNames
-                if self.known.misled.contains(&std::ptr::from_ref(node.schema))
+                if self.known.misled.contains(&std::ptr::from_ref(node.source.schema))
                     && !(keyword == Keyword::PropertyNames && is_trivial_name_rule(value)) =>
             {
                 node.patterns_gone |= keyword == Keyword::PatternProperties;
-                self.remove(name, value, node, "keys travel under other names");
+                self.remove(node, "keys travel under other names");
             }
             Keyword::Defs | Keyword::Definitions if self.rules.refs == RefStyle::Defs => {
-                self.rewrite(name, value, node, "what is used stands at the root");
+                self.rewrite(node, "what is used stands at the root");
             }
-            Keyword::Id | Keyword::DraftFourId if node.path != PathId::ROOT && value.is_string() => {
+            Keyword::Id | Keyword::DraftFourId if node.source.path != PathId::ROOT && value.is_string() => {
                 // References no longer need it: they are written as pointers.
-                self.drop_keyword(name, value, node, "an annotation");
+                self.drop_keyword(node, "an annotation");
             }
             Keyword::Minimum | Keyword::Maximum | Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum
                 if self.choices.whole_bounds && node.types == TypeSet::INTEGER =>
             {
-                self.edit_whole_bound(keyword, value, node);
+                self.edit_whole_bound(keyword, node);
             }
-            Keyword::Properties => self.edit_properties(name, value, node),
+            Keyword::Properties => self.edit_properties(node),
             Keyword::PatternProperties | Keyword::Defs | Keyword::Definitions | Keyword::DependentSchemas => {
-                self.edit_table(name, value, node);
+                self.edit_table(node);
             }
-            Keyword::Required => self.edit_required(name, value, node),
-            Keyword::Items => self.edit_items(name, value, node),
+            Keyword::Required => self.edit_required(node),
+            Keyword::Items => self.edit_items(node),
             Keyword::AdditionalItems => {
                 if node.map.member("items").is_some_and(Value::is_array) && !self.rules.items_lists {
                     // Written as `items` beside `prefixItems`.
                     node.changed = true;
                 } else {
-                    self.edit_child(name, value, node, Exactness::Free);
+                    self.edit_child(node, Exactness::Free);
                 }
             }
             Keyword::ContentSchema if value.is_object() => {
-                self.edit_child(name, value, node, Exactness::Free);
+                self.edit_child(node, Exactness::Free);
             }
             Keyword::AdditionalProperties
             | Keyword::Then
             | Keyword::Else
             | Keyword::UnevaluatedItems
-            | Keyword::UnevaluatedProperties => self.edit_child(name, value, node, Exactness::Free),
+            | Keyword::UnevaluatedProperties => self.edit_child(node, Exactness::Free),
             Keyword::Not | Keyword::If | Keyword::Contains | Keyword::PropertyNames => {
-                self.edit_child(name, value, node, Exactness::Needed);
+                self.edit_child(node, Exactness::Needed);
             }
             Keyword::AnyOf | Keyword::AllOf | Keyword::PrefixItems | Keyword::OneOf => {
-                self.edit_list(keyword, name, value, node);
+                self.edit_list(keyword, node);
             }
-            Keyword::Ref => self.edit_reference(name, value, node),
+            Keyword::Ref => self.edit_reference(node),
             Keyword::DynamicRef | Keyword::RecursiveRef if self.resolver.has_resources() => {
-                self.remove(name, value, node, "it depends on ids, which are gone");
+                self.remove(node, "it depends on ids, which are gone");
             }
             Keyword::DependentRequired | Keyword::Dependencies if self.mentions_renamed(value) => {
-                self.remove(name, value, node, "keys travel under other names");
+                self.remove(node, "keys travel under other names");
             }
-            Keyword::Dependencies => self.edit_table(name, value, node),
+            Keyword::Dependencies => self.edit_table(node),
             Keyword::Enum | Keyword::Const if self.holds_renamed(value) => {
-                self.remove(name, value, node, "keys travel under other names");
+                self.remove(node, "keys travel under other names");
             }
             Keyword::Default => match self.defaults() {
-                Defaults::Keep => node.keep(name, value),
-                Defaults::Strip => self.drop_keyword(name, value, node, "defaults are stripped"),
+                Defaults::Keep => node.keep(),
+                Defaults::Strip => self.drop_keyword(node, "defaults are stripped"),
                 Defaults::Describe => {
                     node.changed = true;
                     node.notes.push(Note::Default(value));
-                    self.described(node.path, name, Some(value), "defaults cannot be said here");
+                    self.described(node.source.path, name, Some(value), "defaults cannot be said here");
                 }
             },
             Keyword::Pattern
                 if !value.as_str().is_some_and(|text| pattern::takes(self.rules.patterns, text)) =>
             {
-                self.remove(name, value, node, "the dialect does not take this regular expression");
+                self.remove(node, "the dialect does not take this regular expression");
             }
             Keyword::Format
                 if !value.as_str().is_some_and(|format| self.takes_format(format, node.types)) =>
             {
-                self.remove(name, value, node, "the dialect does not take this format");
+                self.remove(node, "the dialect does not take this format");
             }
-            Keyword::Enum if self.rules.satisfiable => self.edit_enum(name, value, node),
-            _ => node.keep(name, value),
+            Keyword::Enum if self.rules.satisfiable => self.edit_enum(node),
+            _ => node.keep(),
         }
     }
 
-    /// Leaves a keyword to what else says the same.
-    pub(super) fn rewrite(
-        &mut self,
-        name: &'a str,
-        value: &'a Value,
-        node: &mut NodeEdit<'a>,
-        reason: &'static str,
-    ) {
+    /// Leaves the keyword to what else says the same.
+    pub(super) fn rewrite(&mut self, node: &mut NodeEdit<'a>, reason: &'static str) {
         node.changed = true;
-        self.rewritten(node.path, name, Some(value), reason);
+        self.rewritten(node.source.path, node.name, Some(node.value), reason);
     }
 
     /// Takes a constraint out of the schema and into the description.
-    pub(super) fn remove(
-        &mut self,
-        name: &'a str,
-        value: &'a Value,
-        node: &mut NodeEdit<'a>,
-        reason: &'static str,
-    ) {
+    pub(super) fn remove(&mut self, node: &mut NodeEdit<'a>, reason: &'static str) {
         node.changed = true;
         node.exact = false;
-        node.notes.push(Note::Keyword(name, value));
-        self.described(node.path, name, Some(value), reason);
+        node.notes.push(Note::Keyword(node.name, node.value));
+        self.described(node.source.path, node.name, Some(node.value), reason);
     }
 
     /// Takes a keyword that has been written out of the schema again, and into the description.
@@ -192,35 +177,29 @@ impl<'a> Edit<'a, '_> {
         if let Some(value) = node.map.member(name).filter(|_| node.has(name)) {
             self.abandoned |= value.is_object();
             node.out.retain(|(known, _)| known != name);
-            self.remove(name, value, node, reason);
+            (node.name, node.value) = (name, value);
+            self.remove(node, reason);
         }
     }
 
-    pub(super) fn drop_keyword(
-        &mut self,
-        name: &'a str,
-        value: &'a Value,
-        node: &mut NodeEdit<'a>,
-        reason: &'static str,
-    ) {
+    fn drop_keyword(&mut self, node: &mut NodeEdit<'a>, reason: &'static str) {
         node.changed = true;
-        self.dropped(node.path, name, Some(value), reason);
+        self.dropped(node.source.path, node.name, Some(node.value), reason);
     }
 
-    fn edit_unusable(&mut self, keyword: Keyword, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let name = keyword.name();
-        match (keyword, value) {
+    fn edit_unusable(&mut self, keyword: Keyword, node: &mut NodeEdit<'a>) {
+        match (keyword, node.value) {
             (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Value::Bool(flag)) => {
-                self.rewrite(name, value, node, "a flag on the bound, as in draft 4");
+                self.rewrite(node, "a flag on the bound, as in draft 4");
                 let bound = if keyword == Keyword::ExclusiveMinimum { "minimum" } else { "maximum" };
                 if *flag && let Some(bound) = node.map.member(bound).filter(|bound| bound.is_number()) {
-                    node.out.push((Cow::Borrowed(name), Json::Same(bound)));
+                    node.write(Json::Same(bound));
                 }
             }
             (_, Value::Null) | (Keyword::Required, Value::Bool(_)) => {
-                self.rewrite(name, value, node, "says nothing in this form");
+                self.rewrite(node, "says nothing in this form");
             }
-            _ => self.remove(name, value, node, "not what the keyword asks for"),
+            _ => self.remove(node, "not what the keyword asks for"),
         }
     }
 }

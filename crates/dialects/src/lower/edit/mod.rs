@@ -12,7 +12,6 @@ use super::reader::Reader;
 use super::{Excess, LoweredSchema, reader};
 use crate::dialect::EditRules;
 use crate::json::{Entries, Json};
-use crate::report::PathId;
 use crate::schema::repair::type_alias;
 use crate::schema::{Members, Source, TypeSet};
 use crate::text::{Note, compose};
@@ -100,10 +99,11 @@ struct Edited<'a> {
 
 /// What is known about a node while its keywords are read.
 struct NodeEdit<'a> {
-    schema: &'a Value,
-    path: PathId,
-    resource: usize,
+    source: Source<'a>,
     map: &'a Map<String, Value>,
+    /// The keyword that is being edited, and its value.
+    name: &'a str,
+    value: &'a Value,
     types: TypeSet,
     out: Entries<'a>,
     notes: Vec<Note<'a>>,
@@ -153,10 +153,10 @@ impl<'a, 'r> Edit<'a, 'r> {
             }
         };
         let mut node = NodeEdit {
-            schema: source.schema,
-            path: source.path,
-            resource: self.resolver.resource_of(source.schema, source.resource),
+            source: Source { resource: self.resolver.resource_of(source.schema, source.resource), ..source },
             map,
+            name: "",
+            value: source.schema,
             types: declared_types(map),
             out: Vec::with_capacity(map.len() + 1),
             notes: Vec::new(),
@@ -166,7 +166,8 @@ impl<'a, 'r> Edit<'a, 'r> {
             patterns_gone: false,
         };
         for (name, value) in map {
-            self.edit_keyword(name, value, &mut node);
+            (node.name, node.value) = (name, value);
+            self.edit_keyword(&mut node);
         }
         self.finish(&mut node);
         let NodeEdit { exact, relies, .. } = node;
@@ -187,7 +188,7 @@ impl<'a, 'r> Edit<'a, 'r> {
         {
             node.changed = true;
             let items = node.map.member("items");
-            self.rewritten(node.path, "items", items, "the dialect wants to know the items");
+            self.rewritten(node.source.path, "items", items, "the dialect wants to know the items");
             node.out.push((Cow::Borrowed("items"), Json::Object(Vec::new())));
             // All items are looked at now, so none is left to be unevaluated.
             node.exact &= !node.map.contains_key("unevaluatedItems");
@@ -253,14 +254,19 @@ impl<'a> NodeEdit<'a> {
         self.out.iter().any(|(known, _)| known == name)
     }
 
-    /// Leaves a keyword as it is.
-    fn keep(&mut self, name: &'a str, value: &'a Value) {
-        self.out.push((Cow::Borrowed(name), Json::Same(value)));
+    /// Leaves the keyword as it is.
+    fn keep(&mut self) {
+        self.write(Json::Same(self.value));
     }
 
-    fn push(&mut self, name: &'a str, value: &'a Value, changed: bool, json: impl FnOnce() -> Json<'a>) {
+    /// Writes the keyword with another value.
+    fn write(&mut self, json: Json<'a>) {
+        self.out.push((Cow::Borrowed(self.name), json));
+    }
+
+    fn push(&mut self, changed: bool, json: impl FnOnce() -> Json<'a>) {
         self.changed |= changed;
-        self.out.push((Cow::Borrowed(name), if changed { json() } else { Json::Same(value) }));
+        self.write(if changed { json() } else { Json::Same(self.value) });
     }
 }
 

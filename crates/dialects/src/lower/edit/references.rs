@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 impl<'a> Edit<'a, '_> {
-    pub(super) fn edit_reference(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let Value::String(reference) = value else { return };
-        let Some(target) = self.resolve_once(reference, node.resource) else {
-            return self.remove(name, value, node, "names nothing in this schema");
+    pub(super) fn edit_reference(&mut self, node: &mut NodeEdit<'a>) {
+        let Value::String(reference) = node.value else { return };
+        let Some(target) = self.resolve_once(reference, node.source.resource) else {
+            return self.remove(node, "names nothing in this schema");
         };
         node.relies = true;
         let address = std::ptr::from_ref(target.schema);
@@ -25,28 +25,28 @@ impl<'a> Edit<'a, '_> {
                 None => "#".to_owned(),
             };
             if written == *reference {
-                node.keep(name, value);
+                node.keep();
             } else {
-                self.rewrite(name, value, node, "refers to a definition at the root");
-                node.out.push((Cow::Borrowed(name), Json::from(written)));
+                self.rewrite(node, "refers to a definition at the root");
+                node.write(Json::from(written));
             }
             return;
         }
         // Other documents and renamed keys: the pointer from the root says the same.
         let local = reference.starts_with("#/") || reference == "#";
         let moved = !self.rules.items_lists && reference.contains("tems/");
-        if !local || node.resource != 0 || moved || !self.keys.is_free() {
+        if !local || node.source.resource != 0 || moved || !self.keys.is_free() {
             let pointer = self.changes.paths.pointer(target.path);
             let renamed = self.renamed_pointer(&pointer);
-            if !local || node.resource != 0 || renamed != pointer {
-                self.rewrite(name, value, node, "the same schema, by its path from the root");
-                node.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
+            if !local || node.source.resource != 0 || renamed != pointer {
+                self.rewrite(node, "the same schema, by its path from the root");
+                node.write(Json::from(format!("#{}", percent_encoded(&renamed))));
                 self.kept_references.push((Cow::Owned(renamed), target.schema));
                 return;
             }
         }
         self.kept_references.push((Cow::Borrowed(reference.trim_start_matches('#')), target.schema));
-        node.keep(name, value);
+        node.keep();
     }
 
     pub(super) fn renamed_pointer(&self, pointer: &str) -> String {

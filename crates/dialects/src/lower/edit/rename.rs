@@ -105,12 +105,8 @@ impl<'a> Edit<'a, '_> {
             (object, Codec::Same) => object,
             (Codec::Same, list) => Codec::List(Box::new(list)),
             (object, list) => {
-                let branch = |types, codec| Branch {
-                    tag: None,
-                    mcp: Guard::of_types(types),
-                    wire: Guard::of_types(types),
-                    codec,
-                };
+                let branch =
+                    |types, codec| Branch::untagged(Guard::of_types(types), Guard::of_types(types), codec);
                 Codec::Union(vec![
                     branch(TypeSet::OBJECT, object),
                     branch(TypeSet::ARRAY, Codec::List(Box::new(list))),

@@ -1,7 +1,7 @@
 //! The root, which has rules of its own.
 
 use super::definitions::each_reference;
-use super::reader::members::Kinds;
+use super::reader::members::{Kinds, Property, Undeclared, required_names};
 use super::reader::view::{ObjectPart, View};
 use super::{Edit, Entries, Excess, Findings, LoweredSchema, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
@@ -45,14 +45,11 @@ impl<'a> Edit<'a, '_> {
         }
         if self.modern && root.member("$schema").is_some() {
             let mut entries = into_entries(schema);
-            if entries.iter().any(|(name, _)| name == "$schema") {
-                entries.retain(|(name, _)| name != "$schema");
-                self.dropped(
-                    PathId::ROOT,
-                    "$schema",
-                    root.member("$schema"),
-                    "positions are said as in 2020-12",
-                );
+            let before = entries.len();
+            entries.retain(|(name, _)| name != "$schema");
+            if entries.len() < before {
+                let reason = "positions are said as in 2020-12";
+                self.dropped(PathId::ROOT, "$schema", root.member("$schema"), reason);
             }
             schema = Json::Object(entries);
         }
@@ -164,17 +161,20 @@ impl<'a> Edit<'a, '_> {
         for facet in std::mem::take(&mut view.facets) {
             self.describe_facet(&facet, &mut view, "the root was folded");
         }
-        let parts = view.objects.clone();
-        let properties = self.fold_parts(&mut view);
-        self.describe_others(&parts, properties.closed, &mut view);
+        let said = self.object_rules(&mut view);
+        let undeclared = self.undeclared(&said);
+        let properties = self.properties(&said, &undeclared);
+        let closed = matches!(undeclared, Undeclared::Forbidden);
+        self.describe_others(&said.parts, closed, &mut view);
         let mut out: Entries<'a> = vec![(Cow::Borrowed("type"), Json::literal("object"))];
         if root.member("type").is_none_or(|name| name != "object") {
             self.rewritten(PathId::ROOT, "type", root.member("type"), "arguments are an object");
         }
         let mut required = Vec::new();
-        let mut written: Entries<'a> = Vec::with_capacity(properties.properties.len());
-        let declared: HashSet<&str> = properties.properties.iter().map(|(name, ..)| *name).collect();
-        let mut unknown: Vec<&'a str> = parts.iter().flat_map(|part| part.required.iter().copied()).collect();
+        let mut written: Entries<'a> = Vec::with_capacity(properties.len());
+        let declared: HashSet<&str> = properties.iter().map(|property| property.name).collect();
+        let mut unknown: Vec<&'a str> =
+            said.parts.iter().flat_map(|part| part.required.iter().copied()).collect();
         let mut seen = HashSet::new();
         unknown.retain(|name| !declared.contains(name) && !self.options.hides(name) && seen.insert(*name));
         if !unknown.is_empty() && self.rules.required_known {
@@ -182,7 +182,8 @@ impl<'a> Edit<'a, '_> {
             self.rewritten(PathId::ROOT, "required", original, "names what is not declared");
             unknown.clear();
         }
-        for (name, kinds, must) in properties.properties {
+        let must = required_names(&said);
+        for Property { name, kinds, .. } in properties {
             if self.options.hides(name) {
                 continue;
             }
@@ -191,7 +192,7 @@ impl<'a> Edit<'a, '_> {
                 Kinds::One(source) => self.edit(*source).json,
                 Kinds::Any(kinds) => self.edit_kinds(kinds),
             };
-            if must {
+            if must.contains(name) {
                 required.push(Json::Text(wire.clone()));
             }
             written.push((wire, json));
@@ -218,9 +219,9 @@ impl<'a> Edit<'a, '_> {
         if !required.is_empty() {
             out.push((Cow::Borrowed("required"), Json::Array(required)));
         }
-        if properties.closed && self.rules.keywords.of(Keyword::AdditionalProperties) != Verdict::Keep {
+        if closed && self.rules.keywords.of(Keyword::AdditionalProperties) != Verdict::Keep {
             view.notes.push(Note::Keyword("additionalProperties", &Value::Bool(false)));
-        } else if properties.closed {
+        } else if closed {
             out.push((Cow::Borrowed("additionalProperties"), Json::Bool(false)));
         }
         if let Some(text) = compose(self.rules.text, description, &view.notes) {
@@ -236,13 +237,13 @@ impl<'a> Edit<'a, '_> {
     fn describe_others(&mut self, parts: &[ObjectPart<'a>], closed: bool, view: &mut View<'a>) {
         for part in parts {
             for name in ["patternProperties", "propertyNames", "additionalProperties"] {
-                let Some(value) = part.schema.member(name) else { continue };
+                let Some(value) = part.source.schema.member(name) else { continue };
                 match value {
                     Value::Bool(true) => {
-                        self.rewritten(part.path, name, Some(value), "asks for nothing");
+                        self.rewritten(part.source.path, name, Some(value), "asks for nothing");
                     }
                     Value::Bool(false) if closed && name == "additionalProperties" => {}
-                    _ => self.describe(part.path, name, value, view, "the root was folded"),
+                    _ => self.describe(part.source.path, name, value, view, "the root was folded"),
                 }
             }
         }
@@ -304,10 +305,9 @@ fn keep_used<'a>(schema: &Entries<'a>, definitions: &mut Entries<'a>) {
         collect_references(json, &mut used);
     }
     let mut index = 0;
-    while let Some(name) = used.get(index) {
-        let target = definitions.iter().find(|(known, _)| known == name).map(|(_, json)| json.clone());
-        if let Some(json) = target {
-            collect_references(&json, &mut used);
+    while let Some(name) = used.get(index).cloned() {
+        if let Some((_, json)) = definitions.iter().find(|(known, _)| *known == name) {
+            collect_references(json, &mut used);
         }
         index += 1;
     }

@@ -8,18 +8,17 @@ use std::borrow::Cow;
 
 impl<'a> Edit<'a, '_> {
     /// A bound of integers as a whole number: what lies between two integers bounds nothing else.
-    pub(super) fn edit_whole_bound(&mut self, keyword: Keyword, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let name = keyword.name();
-        let fraction = value.as_f64().filter(|bound| bound.fract() != 0.0);
+    pub(super) fn edit_whole_bound(&mut self, keyword: Keyword, node: &mut NodeEdit<'a>) {
+        let fraction = node.value.as_f64().filter(|bound| bound.fract() != 0.0);
         let Some(bound) = fraction else {
-            node.keep(name, value);
+            node.keep();
             return;
         };
         let (inclusive, whole) = match keyword {
             Keyword::Minimum | Keyword::ExclusiveMinimum => ("minimum", bound.ceil()),
             _ => ("maximum", bound.floor()),
         };
-        self.rewrite(name, value, node, "the nearest whole number bounds the same");
+        self.rewrite(node, "the nearest whole number bounds the same");
         if let Ok(whole) = format!("{whole}").parse::<i64>()
             && !node.out.iter().any(|(known, _)| known == inclusive)
         {
@@ -28,20 +27,20 @@ impl<'a> Edit<'a, '_> {
     }
 
     /// Values that the type forbids make a schema that some compilers refuse.
-    pub(super) fn edit_enum(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
-        let Value::Array(values) = value else { return };
+    pub(super) fn edit_enum(&mut self, node: &mut NodeEdit<'a>) {
+        let Value::Array(values) = node.value else { return };
         let kept: Vec<&'a Value> =
             values.iter().filter(|value| node.types.contains(TypeSet::of(value))).collect();
         if kept.len() == values.len() && !values.is_empty() {
-            node.keep(name, value);
+            node.keep();
             return;
         }
-        self.rewrite(name, value, node, "values that nothing can have left out");
+        self.rewrite(node, "values that nothing can have left out");
         if kept.is_empty() {
             // Nothing satisfied it before; now anything of the type does.
             node.exact = false;
         } else {
-            node.out.push((Cow::Borrowed(name), Json::Array(kept.into_iter().map(Json::Same).collect())));
+            node.write(Json::Array(kept.into_iter().map(Json::Same).collect()));
         }
     }
 
@@ -62,7 +61,8 @@ impl<'a> Edit<'a, '_> {
                     };
                     let original = original.into_iter().find_map(|name| node.map.get_key_value(name));
                     if let Some((name, value)) = original {
-                        self.remove(name, value, node, "the bounds contradict each other");
+                        (node.name, node.value) = (name, value);
+                        self.remove(node, "the bounds contradict each other");
                     }
                 }
             }

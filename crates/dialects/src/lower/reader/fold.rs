@@ -85,7 +85,7 @@ impl<'a> Reader<'a, '_> {
                     reason = "properties of all alternatives together; some of their rules are too long to be written";
                 }
             }
-            self.rewritten(union.path, union.keyword.name(), Some(union.original), reason);
+            self.rewritten(union.source.path, union.keyword.name(), Some(union.original), reason);
             view.alternatives.push(set);
         }
     }
@@ -192,7 +192,7 @@ impl<'a> Reader<'a, '_> {
             ahead.append(&mut view.conditional);
             for union in &view.unions {
                 let branches = self.branches(union);
-                ahead.extend(branches.into_iter().map(|branch| Source { asked: source.asked, ..branch }));
+                ahead.extend(branches);
             }
             // What was found last is looked at first.
             if let Some(found) = ahead.get_mut(mark..) {
@@ -204,9 +204,9 @@ impl<'a> Reader<'a, '_> {
 
     /// The branches of a union, each where it stands.
     pub(crate) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
-        let list = self.step(union.path, union.keyword.name());
+        let list = self.inside(union.source, union.keyword.name(), union.original);
         let branches = union.branches.iter().enumerate();
-        branches.map(|(index, schema)| self.item_source(schema, list, index, union.resource)).collect()
+        branches.map(|(index, schema)| self.item(list, index, schema)).collect()
     }
 }
 
@@ -363,7 +363,7 @@ fn distinctions(index: usize, branch: &Folded<'_>, said: &Declarations<'_>) -> V
             _ => {}
         }
         for name in ["patternProperties", "propertyNames"] {
-            words.extend(part.schema.member(name).map(|rule| format!("{name}: {rule}")));
+            words.extend(part.source.schema.member(name).map(|rule| format!("{name}: {rule}")));
         }
     }
     words.extend(branch.rules.iter().map(|(name, value)| format!("{name}: {}", plain(value))));

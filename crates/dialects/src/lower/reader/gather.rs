@@ -32,11 +32,11 @@ impl<'a> Reader<'a, '_> {
             }
         };
         let path = source.path;
-        let resource = self.resolver.resource_of(source.schema, source.resource);
+        let source = Source { resource: self.resolver.resource_of(source.schema, source.resource), ..source };
         if self.resolver.ref_hides_siblings
             && let Some(Value::String(reference)) = map.member("$ref")
         {
-            self.gather_reference(Source { resource, ..source }, reference, view);
+            self.gather_reference(source, reference, view);
             self.gather_siblings(path, map, view);
             return;
         }
@@ -44,8 +44,7 @@ impl<'a> Reader<'a, '_> {
         let mut array: Option<ArrayPart<'a>> = None;
         let mut types = TypeSet::ALL;
         let mut nullable = false;
-        let no_object =
-            || ObjectPart { asked: source.asked, ..ObjectPart::new(source.schema, path, resource) };
+        let no_object = || ObjectPart::new(source);
         for (name, value) in map {
             let Some(keyword) = Keyword::parse(name) else {
                 self.unknown_keyword(path, name, value, view);
@@ -63,7 +62,7 @@ impl<'a> Reader<'a, '_> {
                 }
             };
             match keyword {
-                Keyword::Type => types = named_types(value, repaired.as_ref()),
+                Keyword::Type => types = named_types(&repaired.unwrap_or(Json::Same(value))),
                 Keyword::Description => self.gather_description(path, value, view),
                 Keyword::Enum => match value {
                     Value::Array(values) if values.is_empty() => {
@@ -79,22 +78,22 @@ impl<'a> Reader<'a, '_> {
                 }
                 Keyword::Ref => {
                     if let Value::String(reference) = value {
-                        self.gather_reference(Source { resource, ..source }, reference, view);
+                        self.gather_reference(source, reference, view);
                     }
                 }
                 Keyword::AllOf => {
                     if let Value::Array(members) = value {
                         self.rewritten(path, name, Some(value), "merged");
-                        let list = self.step(path, "allOf");
+                        let list = self.inside(source, name, value);
                         for (index, schema) in members.iter().enumerate() {
-                            let member = self.item_source(schema, list, index, resource);
-                            self.gather(Source { asked: source.asked, ..member }, view);
+                            let member = self.item(list, index, schema);
+                            self.gather(member, view);
                         }
                     }
                 }
                 Keyword::AnyOf | Keyword::OneOf => {
                     if let Value::Array(branches) = value {
-                        view.unions.push(UnionPart { keyword, branches, original: value, path, resource });
+                        view.unions.push(UnionPart { keyword, branches, original: value, source });
                     }
                 }
                 Keyword::Properties => {
@@ -128,14 +127,7 @@ impl<'a> Reader<'a, '_> {
                     part.implies_keys = true;
                 }
                 Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
-                    let part = array.get_or_insert(ArrayPart {
-                        schema: source.schema,
-                        path,
-                        asked: source.asked,
-                        resource,
-                        prefix: None,
-                        items: None,
-                    });
+                    let part = array.get_or_insert(ArrayPart { source, prefix: None, items: None });
                     match (keyword, value) {
                         (Keyword::PrefixItems | Keyword::Items, Value::Array(prefix)) => {
                             part.prefix = Some((keyword.name(), prefix));
@@ -158,31 +150,25 @@ impl<'a> Reader<'a, '_> {
                 }
                 Keyword::If => {
                     if map.has("then") || map.has("else") {
-                        let path_in = self.step(path, keyword.name());
-                        view.conditional.push(Source { schema: value, path: path_in, resource, asked: true });
+                        let condition = self.inside(source, name, value);
+                        view.conditional.push(Source { asked: true, ..condition });
                     }
-                    view.notes.push(Note::Keyword(name, value));
-                    self.described(path, name, Some(value), "conditions cannot be said here");
+                    self.describe(path, name, value, view, "conditions cannot be said here");
                 }
                 Keyword::Then | Keyword::Else if !map.has("if") => {
                     self.rewritten(path, name, Some(value), "says nothing without if");
                 }
                 Keyword::Then | Keyword::Else => {
-                    let path_in = self.step(path, keyword.name());
-                    view.conditional.push(Source { schema: value, path: path_in, resource, ..source });
-                    view.notes.push(Note::Keyword(name, value));
-                    self.described(path, name, Some(value), "conditions cannot be said here");
+                    view.conditional.push(self.inside(source, name, value));
+                    self.describe(path, name, value, view, "conditions cannot be said here");
                 }
                 Keyword::DependentSchemas | Keyword::Dependencies => {
                     let part = object.get_or_insert_with(no_object);
                     if let Value::Object(members) = value {
                         part.implies_keys = true;
-                        let list = self.step(path, keyword.name());
-                        for (key, member) in members {
-                            if member.is_object() {
-                                let path = self.step(list, key);
-                                view.conditional.push(Source { schema: member, path, resource, ..source });
-                            }
+                        let list = self.inside(source, name, value);
+                        for (key, member) in members.iter().filter(|(_, member)| member.is_object()) {
+                            view.conditional.push(self.inside(list, key, member));
                         }
                     }
                     self.describe(path, name, value, view, "dependencies cannot be said here");
@@ -197,80 +183,39 @@ impl<'a> Reader<'a, '_> {
                     }
                     self.describe(path, name, value, view, "cannot be said here");
                 }
-                Keyword::Format
-                | Keyword::Pattern
-                | Keyword::MinLength
-                | Keyword::MaxLength
-                | Keyword::Minimum
-                | Keyword::Maximum
-                | Keyword::ExclusiveMinimum
-                | Keyword::ExclusiveMaximum
-                | Keyword::MultipleOf
-                | Keyword::MinItems
-                | Keyword::MaxItems
-                | Keyword::UniqueItems
-                | Keyword::MinProperties
-                | Keyword::MaxProperties => {
+                _ if keyword.is_bound() || keyword == Keyword::Format => {
                     if keyword == Keyword::MinProperties {
                         object.get_or_insert_with(no_object).implies_keys = true;
                     }
-                    let facet = Facet {
-                        keyword,
-                        value: repaired.unwrap_or(Json::Same(value)),
-                        original: value,
-                        path,
-                    };
-                    self.add_facet(facet, view);
+                    let repaired = repaired.unwrap_or(Json::Same(value));
+                    self.add_facet(Facet { keyword, value: repaired, original: value, path }, view);
                 }
                 Keyword::DependentRequired => {
                     object.get_or_insert_with(no_object).implies_keys = true;
                     self.describe(path, name, value, view, "cannot be said here");
                 }
                 Keyword::Contains => {
-                    let path_in = self.step(path, keyword.name());
-                    view.contained.push(Source { schema: value, path: path_in, resource, asked: true });
+                    let contained = self.inside(source, name, value);
+                    view.contained.push(Source { asked: true, ..contained });
                     self.describe(path, name, value, view, "cannot be said here");
                 }
                 Keyword::Not => match denied(value) {
                     // What is denied twice must hold.
                     Some(schema) => {
                         self.rewritten(path, name, Some(value), "denied twice: merged");
-                        let once = self.step(path, keyword.name());
-                        let path = self.step(once, keyword.name());
-                        self.gather(Source { schema, path, resource, ..source }, view);
+                        let once = self.inside(source, name, value);
+                        let twice = self.inside(once, name, schema);
+                        self.gather(twice, view);
                     }
                     None => self.describe(path, name, value, view, "cannot be said here"),
                 },
-                Keyword::MinContains
-                | Keyword::MaxContains
-                | Keyword::UnevaluatedItems
-                | Keyword::DynamicRef
-                | Keyword::RecursiveRef => {
-                    self.describe(path, name, value, view, "cannot be said here");
-                }
                 Keyword::Defs | Keyword::Definitions => self.spread_definitions(path, name, value),
-                Keyword::Default
-                | Keyword::Examples
-                | Keyword::Example
-                | Keyword::ContentEncoding
-                | Keyword::ContentMediaType
-                | Keyword::ContentSchema
-                | Keyword::Title
-                | Keyword::Schema
-                | Keyword::Id
-                | Keyword::DraftFourId
-                | Keyword::Anchor
-                | Keyword::DynamicAnchor
-                | Keyword::RecursiveAnchor
-                | Keyword::Vocabulary
-                | Keyword::Comment
-                | Keyword::Deprecated
-                | Keyword::ReadOnly
-                | Keyword::WriteOnly
-                | Keyword::PropertyOrdering
-                | Keyword::Discriminator => {
-                    view.hints.push((keyword, value, path));
-                }
+                _ => match keyword.kind() {
+                    Kind::Annotation | Kind::Hint => view.hints.push((keyword, value, path)),
+                    Kind::Any | Kind::String | Kind::Number | Kind::Array | Kind::Object => {
+                        self.describe(path, name, value, view, "cannot be said here");
+                    }
+                },
             }
         }
         if array.as_ref().is_some_and(|part| part.prefix.is_some_and(|(name, _)| name == "items")) {
@@ -350,17 +295,12 @@ pub(crate) fn denied(schema: &Value) -> Option<&Value> {
     map.member("not").filter(|inner| inner.is_object())
 }
 
-fn named_types(value: &Value, repaired: Option<&Json<'_>>) -> TypeSet {
+fn named_types(names: &Json<'_>) -> TypeSet {
     let read = |name: &str| TypeSet::named(name).unwrap_or(TypeSet::NONE);
-    match (repaired, value) {
-        (Some(Json::Array(names)), _) => {
-            names.iter().filter_map(Json::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
-        }
-        (Some(json), _) => json.as_str().map_or(TypeSet::ALL, read),
-        (None, Value::String(name)) => read(name),
-        (None, Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
-        }
-        (None, _) => TypeSet::ALL,
+    if !names.is_array() {
+        return names.as_str().map_or(TypeSet::ALL, read);
     }
+    let mut types = TypeSet::NONE;
+    names.each_item(&mut |name| types = types.or(name.as_str().map_or(TypeSet::NONE, read)));
+    types
 }

@@ -57,13 +57,13 @@ impl<'a> Reader<'a, '_> {
     /// What the parts say beyond declaring, requiring or inviting keys; `None` where that is nothing, as nearly always.
     pub(crate) fn implied_keys(&mut self, said: &ObjectRules<'a>) -> Option<Box<ImpliedKeys<'a>>> {
         let mut parts = said.parts.iter().chain(said.uncertain());
-        if !parts.any(|part| part.implies_keys || part.asked) {
+        if !parts.any(|part| part.implies_keys || part.source.asked) {
             return None;
         }
         let mut implied = ImpliedKeys::default();
         let mut least = 0.0_f64;
         for part in said.parts.iter().chain(said.uncertain()) {
-            if part.asked {
+            if part.source.asked {
                 for name in named(part) {
                     let declared = part.properties.is_some_and(|table| table.has(name));
                     implied.add(name, part, if declared { "properties" } else { "required" });
@@ -72,10 +72,10 @@ impl<'a> Reader<'a, '_> {
             if !part.implies_keys {
                 continue;
             }
-            let count = part.schema.member("minProperties").and_then(Value::as_f64);
+            let count = part.source.schema.member("minProperties").and_then(Value::as_f64);
             least = least.max(count.unwrap_or_default());
             for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
-                for name in depending(part.schema.member(keyword)) {
+                for name in depending(part.source.schema.member(keyword)) {
                     implied.add(name, part, keyword);
                 }
             }
@@ -125,7 +125,7 @@ impl<'a> Reader<'a, '_> {
     /// Whether no key that `propertyNames` takes is called `name`.
     fn forbids_key(&mut self, part: &ObjectPart<'a>, name: &str) -> bool {
         let Some(schema) = part.names else { return false };
-        let source = self.source(schema, part.path, "propertyNames", part.resource);
+        let source = self.inside(part.source, "propertyNames", schema);
         let view = self.glimpse(source);
         let listed = |values: &Vec<&Value>| values.iter().any(|value| value.as_str() == Some(name));
         let breaks = |facet: &Facet<'a>| match (facet.keyword, facet.original) {
@@ -142,7 +142,7 @@ impl<'a> Reader<'a, '_> {
     fn key_names(&mut self, part: &ObjectPart<'a>) -> Vec<&'a str> {
         let mut names = Vec::new();
         if let Some(schema) = part.names {
-            let source = self.source(schema, part.path, "propertyNames", part.resource);
+            let source = self.inside(part.source, "propertyNames", schema);
             self.listed(source, MOST_UNIONS, &mut names);
         }
         names
@@ -168,7 +168,7 @@ impl<'a> Reader<'a, '_> {
 impl<'a> ImpliedKeys<'a> {
     fn add(&mut self, name: &'a str, part: &ObjectPart<'a>, keyword: &'static str) {
         if self.names.insert(name) {
-            self.mentions.push(Mention { name, path: part.path, keyword });
+            self.mentions.push(Mention { name, path: part.source.path, keyword });
         }
     }
 }

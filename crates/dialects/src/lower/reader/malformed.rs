@@ -21,20 +21,12 @@ impl<'a> Reader<'a, '_> {
         if equal(known.original, facet.original) {
             return;
         }
+        let name = facet.keyword.name();
+        let is_least = name.starts_with("min") || facet.keyword == Keyword::ExclusiveMinimum;
+        let is_most = name.starts_with("max") || facet.keyword == Keyword::ExclusiveMaximum;
         let tighter = match (known.value.as_f64(), facet.value.as_f64()) {
-            (Some(old), Some(new)) => match facet.keyword {
-                Keyword::MinLength
-                | Keyword::MinItems
-                | Keyword::MinProperties
-                | Keyword::Minimum
-                | Keyword::ExclusiveMinimum => Some(new > old),
-                Keyword::MaxLength
-                | Keyword::MaxItems
-                | Keyword::MaxProperties
-                | Keyword::Maximum
-                | Keyword::ExclusiveMaximum => Some(new < old),
-                _ => None,
-            },
+            (Some(old), Some(new)) if is_least => Some(new > old),
+            (Some(old), Some(new)) if is_most => Some(new < old),
             _ => None,
         };
         match tighter {

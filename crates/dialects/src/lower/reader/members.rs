@@ -141,13 +141,6 @@ impl<'a> Property<'a> {
     }
 }
 
-/// The properties of a root that was folded into one object.
-pub(crate) struct Folded<'a> {
-    /// Name, kinds, and whether it is required.
-    pub(crate) properties: Vec<(&'a str, Kinds<'a>, bool)>,
-    pub(crate) closed: bool,
-}
-
 pub(crate) fn says_nothing(source: &Source<'_>) -> bool {
     match source.schema {
         Value::Bool(flag) => *flag,
@@ -247,19 +240,6 @@ impl<'a> Reader<'a, '_> {
         said
     }
 
-    /// The properties that all parts of `view` declare together.
-    pub(crate) fn fold_parts(&mut self, view: &mut View<'a>) -> Folded<'a> {
-        let said = self.object_rules(view);
-        let undeclared = self.undeclared(&said);
-        let required = required_names(&said);
-        let properties = self
-            .properties(&said, &undeclared)
-            .into_iter()
-            .map(|property| (property.name, property.kinds, required.contains(property.name)))
-            .collect();
-        Folded { properties, closed: matches!(undeclared, Undeclared::Forbidden) }
-    }
-
     pub(crate) fn undeclared(&mut self, said: &ObjectRules<'a>) -> Undeclared<'a> {
         let mut all: Vec<Source<'a>> = Vec::new();
         let mut any: Option<Vec<Vec<Source<'a>>>> = None;
@@ -317,14 +297,12 @@ impl<'a> Reader<'a, '_> {
         let mut found = Vec::new();
         for (pattern, schema) in part.patterns.into_iter().flatten() {
             if schema != &Value::Bool(false) {
-                let list = self.step(part.path, "patternProperties");
-                let source = self.source(schema, list, pattern, part.resource);
-                found.push(Source { asked: part.asked, ..source });
+                let list = self.inside(part.source, "patternProperties", schema);
+                found.push(self.inside(list, pattern, schema));
             }
         }
         if let Some(schema @ Value::Object(_)) = part.additional {
-            let source = self.source(schema, part.path, "additionalProperties", part.resource);
-            found.push(Source { asked: part.asked, ..source });
+            found.push(self.inside(part.source, "additionalProperties", schema));
         }
         found
     }
@@ -342,22 +320,22 @@ impl<'a> Reader<'a, '_> {
             said.parts.len() == 1 && said.alternatives.is_empty() && said.conditions.alternatives.is_empty();
         for part in &said.parts {
             let Some(properties) = part.properties else { continue };
-            let list = self.step(part.path, "properties");
+            let list = Source { path: self.step(part.source.path, "properties"), ..part.source };
             found.reserve(properties.len());
             for (name, schema) in properties {
                 if name == "required" && schema.is_array() {
-                    self.rewritten(part.path, "properties", None, "required stood inside properties");
+                    self.rewritten(part.source.path, "properties", None, "required stood inside properties");
                     continue;
                 }
                 if !alone && !known.insert(name) {
                     continue;
                 }
-                let path = self.step(list, name);
+                let source = self.inside(list, name, schema);
                 if alone && part.patterns.is_none() {
-                    let kinds = Kinds::One(Source { schema, path, resource: part.resource, asked: false });
+                    let kinds = Kinds::One(source);
                     found.push(Property { name, kinds, may: Vec::new(), conditional: false });
                 } else if said.parts.len() > 1 && self.key_sources(&said.parts, name).forbidden {
-                    self.rewritten(path, "", None, "another rule forbids it: left out");
+                    self.rewritten(source.path, "", None, "another rule forbids it: left out");
                 } else {
                     let described = self.key_kinds(said, name, true);
                     found.extend(described.map(|described| Property::new(name, described, false)));
@@ -365,7 +343,7 @@ impl<'a> Reader<'a, '_> {
             }
         }
         let required = required_names(said);
-        for part in said.uncertain().filter(|part| !part.asked) {
+        for part in said.uncertain().filter(|part| !part.source.asked) {
             for (name, schema) in part.properties.into_iter().flatten() {
                 if (name != "required" || !schema.is_array()) && known.insert(name) {
                     let described = self.key_kinds(said, name, required.contains(name));
@@ -376,7 +354,7 @@ impl<'a> Reader<'a, '_> {
         if self.declares_required && !matches!(undeclared, Undeclared::Forbidden) {
             // Required, but declared nowhere: any value will do.
             let own = said.parts.iter().map(|part| (part, true));
-            let others = said.uncertain().filter(|part| !part.asked).map(|part| (part, false));
+            let others = said.uncertain().filter(|part| !part.source.asked).map(|part| (part, false));
             for (part, always) in own.chain(others) {
                 for name in &part.required {
                     let declared = |properties: &Map<String, Value>| {
@@ -389,7 +367,7 @@ impl<'a> Reader<'a, '_> {
                     }
                     if known.insert(name) {
                         let reason = "names a property that is not declared: declared";
-                        self.rewritten(part.path, "required", None, reason);
+                        self.rewritten(part.source.path, "required", None, reason);
                         let described = self.key_kinds(said, name, always);
                         found.extend(described.map(|described| Property::new(name, described, false)));
                     }

@@ -127,25 +127,14 @@ impl<'a, 'r> Reader<'a, 'r> {
         self.changes.paths.name(path, name)
     }
 
-    pub(crate) fn source(
-        &mut self,
-        schema: &'a Value,
-        parent: PathId,
-        name: &'a str,
-        resource: usize,
-    ) -> Source<'a> {
-        Source { schema, path: self.step(parent, name), resource, asked: false }
+    /// What stands under `name` in `source`: a schema, or a table or list of schemas.
+    pub(crate) fn inside(&mut self, source: Source<'a>, name: &'a str, schema: &'a Value) -> Source<'a> {
+        Source { schema, path: self.step(source.path, name), ..source }
     }
 
-    /// The schema at `index` of a list.
-    pub(crate) fn item_source(
-        &mut self,
-        schema: &'a Value,
-        list: PathId,
-        index: usize,
-        resource: usize,
-    ) -> Source<'a> {
-        Source { schema, path: self.changes.paths.index(list, index), resource, asked: false }
+    /// The schema at `index` of `list`.
+    pub(crate) fn item(&mut self, list: Source<'a>, index: usize, schema: &'a Value) -> Source<'a> {
+        Source { schema, path: self.changes.paths.index(list.path, index), ..list }
     }
 
     /// The schema itself.

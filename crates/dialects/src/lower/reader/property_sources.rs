@@ -33,6 +33,11 @@ impl<'a> KeySources<'a> {
         // What is only asked need not hold for the key to come.
         if source.asked { self.unsure.push(source) } else { self.sources.push(source) }
     }
+
+    /// Whether they only leave the key free, as they leave all others.
+    fn is_general(&self) -> bool {
+        !self.named && self.sources.iter().all(says_nothing)
+    }
 }
 
 /// The schemas that describe one key.
@@ -43,34 +48,17 @@ pub(crate) struct KeyKinds<'a> {
     pub(crate) may: Vec<Source<'a>>,
 }
 
-/// What a key may be, by one way through the alternatives.
-struct Way<'a> {
-    sources: Vec<Source<'a>>,
-    invited: bool,
-    /// By its name, not only among any keys.
-    named: bool,
-}
-
-impl Way<'_> {
-    /// Whether it only leaves the key free, as it leaves all others.
-    fn is_general(&self) -> bool {
-        !self.named && self.sources.iter().all(says_nothing)
-    }
-}
-
 impl<'a> Reader<'a, '_> {
     /// What `parts` together say about `name`.
     pub(crate) fn key_sources(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> KeySources<'a> {
         let mut found = KeySources::default();
         for part in parts {
-            let asked = part.asked;
             let mut hit = false;
             if let Some((key, schema)) = part.properties.and_then(|properties| properties.get_key_value(name))
                 && !(name == "required" && schema.is_array())
             {
-                let list = self.step(part.path, "properties");
-                let source = self.source(schema, list, key, part.resource);
-                found.add(Source { asked, ..source });
+                let list = self.inside(part.source, "properties", schema);
+                found.add(self.inside(list, key, schema));
                 found.declared = true;
                 hit = true;
             }
@@ -80,14 +68,14 @@ impl<'a> Reader<'a, '_> {
                     continue;
                 }
                 hit = true;
-                let list = self.step(part.path, "patternProperties");
-                let source = self.source(schema, list, pattern, part.resource);
+                let list = self.inside(part.source, "patternProperties", schema);
+                let source = self.inside(list, pattern, schema);
                 found.invited |= schema != &Value::Bool(false);
                 found.named |= schema != &Value::Bool(false);
                 if fits.is_some() {
-                    found.add(Source { asked, ..source });
+                    found.add(source);
                 } else {
-                    found.unsure.push(source);
+                    found.unsure.push(Source { asked: false, ..source });
                 }
             }
             match part.additional {
@@ -97,8 +85,7 @@ impl<'a> Reader<'a, '_> {
                 Some(schema) => {
                     found.invited = true;
                     if schema.is_object() {
-                        let source = self.source(schema, part.path, "additionalProperties", part.resource);
-                        found.add(Source { asked, ..source });
+                        found.add(self.inside(part.source, "additionalProperties", schema));
                     }
                 }
             }
@@ -123,11 +110,13 @@ impl<'a> Reader<'a, '_> {
     ) -> Option<KeyKinds<'a>> {
         let mut own = self.key_sources(&said.parts, name);
         let mut may = std::mem::take(&mut own.unsure);
-        let named = own.named || required;
-        let invited = own.invited || named || said.mentions(name);
-        let mut ways = vec![Way { invited, named, sources: own.sources }];
+        own.named |= required;
+        own.invited |= own.named || said.mentions(name);
+        let declared = own.declared;
+        // What the key may be, by each way through the alternatives.
+        let mut ways = vec![own];
         for set in &said.alternatives {
-            let mut choices: Vec<Way<'a>> = Vec::new();
+            let mut choices: Vec<KeySources<'a>> = Vec::new();
             let mut silent = false;
             let about = set.about(name);
             let speaking = about.len();
@@ -137,20 +126,19 @@ impl<'a> Reader<'a, '_> {
                 if found.forbidden {
                     continue;
                 }
-                let named = named || found.named;
-                let invited = found.invited || named;
-                let sources = found.sources;
-                silent |= sources.is_empty() && !invited;
-                let known = choices.iter_mut().find(|known| same_sources(&known.sources, &sources));
+                found.named |= named;
+                found.invited |= found.named;
+                silent |= found.sources.is_empty() && !found.invited;
+                let known = choices.iter_mut().find(|known| same_sources(&known.sources, &found.sources));
                 match known {
                     Some(known) => {
-                        known.invited |= invited;
-                        known.named |= named;
+                        known.invited |= found.invited;
+                        known.named |= found.named;
                     }
-                    None => choices.push(Way { sources, invited, named }),
+                    None => choices.push(found),
                 }
             }
-            if own.declared || choices.len().saturating_mul(ways.len()) > MOST_KINDS {
+            if declared || choices.len().saturating_mul(ways.len()) > MOST_KINDS {
                 // Any of them may hold: what they ask for is not enforced, but what they declare is known.
                 for choice in choices {
                     may.extend(choice.sources);
@@ -165,15 +153,16 @@ impl<'a> Reader<'a, '_> {
                 continue;
             }
             if speaking < set.len() && !silent {
-                choices.push(Way { sources: Vec::new(), invited: false, named: false });
+                choices.push(KeySources::default());
             }
             ways = ways
                 .iter()
                 .flat_map(|way| {
-                    choices.iter().map(move |choice| Way {
+                    choices.iter().map(move |choice| KeySources {
                         sources: [way.sources.as_slice(), &choice.sources].concat(),
                         invited: way.invited || choice.invited,
                         named: way.named || choice.named,
+                        ..KeySources::default()
                     })
                 })
                 .collect();

@@ -58,13 +58,9 @@ pub(crate) struct Facet<'a> {
 /// What one source says about objects.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectPart<'a> {
-    pub(crate) schema: &'a Value,
-    pub(crate) path: PathId,
-    /// It is only asked whether this holds.
-    pub(crate) asked: bool,
+    pub(crate) source: Source<'a>,
     /// The schema speaks of keys in other ways than the fields below say: how many there are, which go together.
     pub(crate) implies_keys: bool,
-    pub(crate) resource: usize,
     pub(crate) properties: Option<&'a Map<String, Value>>,
     pub(crate) required: Vec<&'a str>,
     pub(crate) additional: Option<&'a Value>,
@@ -75,11 +71,7 @@ pub(crate) struct ObjectPart<'a> {
 /// What one source says about arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayPart<'a> {
-    pub(crate) schema: &'a Value,
-    pub(crate) path: PathId,
-    /// It is only asked whether this holds.
-    pub(crate) asked: bool,
-    pub(crate) resource: usize,
+    pub(crate) source: Source<'a>,
     pub(crate) prefix: Option<(&'a str, &'a [Value])>,
     pub(crate) items: Option<(&'a str, &'a Value)>,
 }
@@ -90,18 +82,15 @@ pub(crate) struct UnionPart<'a> {
     pub(crate) keyword: Keyword,
     pub(crate) branches: &'a [Value],
     pub(crate) original: &'a Value,
-    pub(crate) path: PathId,
-    pub(crate) resource: usize,
+    /// The schema that has the keyword.
+    pub(crate) source: Source<'a>,
 }
 
 impl<'a> ObjectPart<'a> {
-    pub(crate) fn new(schema: &'a Value, path: PathId, resource: usize) -> Self {
+    pub(crate) fn new(source: Source<'a>) -> Self {
         Self {
-            schema,
-            path,
-            asked: false,
+            source,
             implies_keys: false,
-            resource,
             properties: None,
             required: Vec::new(),
             additional: None,

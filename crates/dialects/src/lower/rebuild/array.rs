@@ -74,15 +74,13 @@ impl<'a> Rebuild<'a, '_> {
         let mut may = found.contained.clone();
         for part in &found.arrays {
             if let Some((name, prefix)) = part.prefix {
-                let list = self.step(part.path, name);
+                let list = Source { path: self.step(part.source.path, name), ..part.source };
                 for (index, schema) in prefix.iter().enumerate().skip(from) {
-                    let source = self.item_source(schema, list, index, part.resource);
-                    may.push(Source { asked: part.asked, ..source });
+                    may.push(self.item(list, index, schema));
                 }
             }
             if let Some((name, items)) = part.items {
-                let source = self.source(items, part.path, name, part.resource);
-                may.push(Source { asked: part.asked, ..source });
+                may.push(self.inside(part.source, name, items));
             }
         }
         may
@@ -105,12 +103,12 @@ impl<'a> Rebuild<'a, '_> {
             for part in parts {
                 match part.prefix.and_then(|(name, prefix)| Some((name, prefix.get(index)?))) {
                     Some((name, schema)) => {
-                        let list = self.step(part.path, name);
-                        sources.push(self.item_source(schema, list, index, part.resource));
+                        let list = self.inside(part.source, name, schema);
+                        sources.push(self.item(list, index, schema));
                     }
                     None => {
                         if let Some((name, items)) = part.items {
-                            sources.push(self.source(items, part.path, name, part.resource));
+                            sources.push(self.inside(part.source, name, items));
                         }
                     }
                 }
@@ -132,9 +130,9 @@ impl<'a> Rebuild<'a, '_> {
         }
         for part in parts {
             if let Some((name, _)) = part.prefix
-                && let Some(original) = part.schema.member(name)
+                && let Some(original) = part.source.schema.member(name)
             {
-                self.describe(part.path, name, original, view, "positions share one rule here");
+                self.describe(part.source.path, name, original, view, "positions share one rule here");
             }
         }
         let mut nodes: Vec<Node<'a>> = positions
@@ -156,7 +154,7 @@ impl<'a> Rebuild<'a, '_> {
 
     fn rest_sources(&mut self, parts: &[ArrayPart<'a>]) -> Vec<Source<'a>> {
         let items = parts.iter().filter_map(|part| part.items.map(|items| (part, items)));
-        items.map(|(part, (name, items))| self.source(items, part.path, name, part.resource)).collect()
+        items.map(|(part, (name, items))| self.inside(part.source, name, items)).collect()
     }
 
     /// No items beyond the first `most`.
@@ -171,7 +169,7 @@ impl<'a> Rebuild<'a, '_> {
             if let Some((name, items)) = part.items
                 && items == &Value::Bool(false)
             {
-                self.rewritten(part.path, name, Some(items), "said by the number of items");
+                self.rewritten(part.source.path, name, Some(items), "said by the number of items");
             }
         }
         if self.rules.keywords.of(Keyword::MaxItems) != Verdict::Keep {

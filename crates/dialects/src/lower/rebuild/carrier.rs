@@ -27,15 +27,12 @@ impl<'a> Rebuild<'a, '_> {
             view.objects = parts.to_vec();
             return self.hoist(view, location, Self::lower_object);
         }
-        for part in parts {
-            self.report_additional(part, Fate::Encoded, "a list of entries");
-            self.describe_patterns(part, view, "a list of entries");
-        }
+        self.report_entries(parts, view);
         self.encoded(view.path, "type", view.original("type"), "a list of entries");
         for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
             for name in ["properties", "required"] {
-                if let Some(original) = part.schema.member(name) {
-                    self.encoded(part.path, name, Some(original), "a list of entries");
+                if let Some(original) = part.source.schema.member(name) {
+                    self.encoded(part.source.path, name, Some(original), "a list of entries");
                 }
             }
         }
@@ -66,17 +63,26 @@ impl<'a> Rebuild<'a, '_> {
         Lowered::new(node, Codec::Entries(Box::new(Entries { value: value.codec, wrapped })))
     }
 
+    /// Reports that undeclared properties travel as entries.
+    fn report_entries(&mut self, parts: &[ObjectPart<'a>], view: &mut View<'a>) {
+        for part in parts {
+            self.report_additional(part, Fate::Encoded, "a list of entries");
+            self.describe_patterns(part, view, "a list of entries");
+        }
+    }
+
     /// Says the patterns of `part` for keys in the description.
     fn describe_patterns(&mut self, part: &ObjectPart<'a>, view: &mut View<'a>, reason: &'static str) {
-        if let Some(patterns) = part.schema.member("patternProperties").filter(|_| part.patterns.is_some()) {
-            self.describe(part.path, "patternProperties", patterns, view, reason);
+        let patterns = part.source.schema.member("patternProperties").filter(|_| part.patterns.is_some());
+        if let Some(patterns) = patterns {
+            self.describe(part.source.path, "patternProperties", patterns, view, reason);
         }
     }
 
     /// What became of the rule of `part` for other properties, where it has one.
     fn report_additional(&mut self, part: &ObjectPart<'a>, fate: Fate, reason: &'static str) {
         if let Some(additional) = part.additional {
-            self.change(part.path, "additionalProperties", Some(additional), fate, reason);
+            self.change(part.source.path, "additionalProperties", Some(additional), fate, reason);
         }
     }
 
@@ -109,8 +115,10 @@ impl<'a> Rebuild<'a, '_> {
         let mut sources = Vec::new();
         for part in parts {
             if let Some(names) = part.names {
-                sources.push(self.source(names, part.path, "propertyNames", part.resource));
-                self.rewritten(part.path, "propertyNames", Some(names), "a rule for the key of each entry");
+                let source = self.inside(part.source, "propertyNames", names);
+                let reason = "a rule for the key of each entry";
+                self.rewritten(part.source.path, "propertyNames", Some(names), reason);
+                sources.push(source);
             }
         }
         if sources.is_empty() {
@@ -158,10 +166,7 @@ impl<'a> Rebuild<'a, '_> {
         {
             wire.push('_');
         }
-        for part in parts {
-            self.report_additional(part, Fate::Encoded, "a list of entries");
-            self.describe_patterns(part, view, "a list of entries");
-        }
+        self.report_entries(parts, view);
         if parts.iter().all(|part| part.additional.is_none()) {
             self.encoded(view.path, "additionalProperties", None, "a list of entries");
         }
@@ -169,12 +174,12 @@ impl<'a> Rebuild<'a, '_> {
         let value = self.lower_undeclared(undeclared, inside.deeper(2));
         let mut node = self.entries_node(key, value.node, false);
         if self.too_deep(inside, 2) && self.rules.refs == RefStyle::Defs {
-            node = Node::reference(self.add_part(node));
+            node = Node::reference(self.add_part(Some(node)));
         }
         node.description = Some(Cow::Borrowed("Properties that are not declared"));
         let optional = self.choices.all_required;
         if optional {
-            node = node.or_null();
+            node.accept_null();
             object.required.push(Cow::Owned(wire.clone()));
         }
         object.properties.push((Cow::Owned(wire.clone()), node));
@@ -200,11 +205,12 @@ impl<'a> Rebuild<'a, '_> {
         view: &mut View<'a>,
     ) -> Rest {
         for part in parts {
+            let path = part.source.path;
             if let Some(names) = part.names {
                 if is_trivial_name_rule(names) {
-                    self.rewritten(part.path, "propertyNames", Some(names), "keys are text anyway");
+                    self.rewritten(path, "propertyNames", Some(names), "keys are text anyway");
                 } else {
-                    self.describe(part.path, "propertyNames", names, view, "not a keyword of this dialect");
+                    self.describe(path, "propertyNames", names, view, "not a keyword of this dialect");
                 }
             }
             self.describe_patterns(part, view, "not a keyword of this dialect");
@@ -227,14 +233,15 @@ impl<'a> Rebuild<'a, '_> {
             }
             Additional::Open => {
                 for part in parts {
+                    let path = part.source.path;
                     match part.additional {
                         None => {}
                         Some(Value::Bool(true)) => {
-                            self.rewritten(part.path, "additionalProperties", part.additional, "open anyway");
+                            self.rewritten(path, "additionalProperties", part.additional, "open anyway");
                         }
                         Some(additional) => {
                             let reason = "not a keyword of this dialect";
-                            self.describe(part.path, "additionalProperties", additional, view, reason);
+                            self.describe(path, "additionalProperties", additional, view, reason);
                         }
                     }
                 }

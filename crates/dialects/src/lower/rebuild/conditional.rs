@@ -16,28 +16,13 @@ impl<'a> Rebuild<'a, '_> {
     pub(crate) fn foldable(view: &View<'a>) -> bool {
         let declares =
             view.objects.iter().any(|part| part.properties.is_some_and(|properties| !properties.is_empty()));
+        let names = ["required", "properties", "type", "title", "description", "not", "additionalProperties"];
+        let is_plain = |branch: &Value| {
+            branch.as_object().is_some_and(|map| map.keys().all(|key| names.contains(&key.as_str())))
+        };
         declares
             && view.types == TypeSet::OBJECT
-            && view.unions.iter().all(|union| {
-                union.branches.iter().all(|branch| {
-                    branch.as_object().is_some_and(|map| {
-                        map.keys().all(|key| {
-                            matches!(
-                                Keyword::parse(key),
-                                Some(
-                                    Keyword::Required
-                                        | Keyword::Properties
-                                        | Keyword::Type
-                                        | Keyword::Title
-                                        | Keyword::Description
-                                        | Keyword::Not
-                                        | Keyword::AdditionalProperties
-                                )
-                            )
-                        })
-                    })
-                })
-            })
+            && view.unions.iter().all(|union| union.branches.iter().all(is_plain))
     }
 
     /// What `may` hold beside `sources` and declares properties that must get through.

@@ -7,11 +7,11 @@ use super::{Definition, Rebuild};
 use crate::dialect::RefStyle;
 
 impl<'a> Rebuild<'a, '_> {
-    /// Makes a definition of ours.
-    pub(super) fn add_part(&mut self, node: Node<'a>) -> usize {
+    /// Makes a definition of ours; without a node it may not be looked at yet.
+    pub(super) fn add_part(&mut self, node: Option<Node<'a>>) -> usize {
         let mut names = (1..=usize::MAX).map(|number| format!("part_{number}"));
         let name = names.find(|name| !self.has_definition(name)).unwrap_or_default();
-        self.definitions.push(Definition::new(name, None, Some(node), 0));
+        self.definitions.push(Definition::new(name, None, node, 0));
         self.definitions.len() - 1
     }
 
@@ -35,11 +35,7 @@ impl<'a> Rebuild<'a, '_> {
             view.arrays.clear();
             return self.lower_as_text(view.path, view.schema, "JSON text: deeper than the dialect takes");
         }
-        let index = self.add_part(Node::default());
-        if let Some(definition) = self.definitions.get_mut(index) {
-            // It may not be looked at before it is finished.
-            definition.node = None;
-        }
+        let index = self.add_part(None);
         self.rewritten(view.path, "", None, "moved into a definition: deeper than the dialect takes");
         let lowered = lower(self, view, Location { depth: 1, root: false, ..location });
         if let Some(definition) = self.definitions.get_mut(index) {

@@ -16,7 +16,7 @@ pub(crate) const MOST_COMPARISONS: usize = 200_000;
 /// What MCP values of an alternative look like at first sight; a guard only where one is needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline<'a> {
-    types: TypeSet,
+    pub(crate) types: TypeSet,
     values: Option<Vec<&'a Value>>,
     objects: Vec<ObjectPart<'a>>,
     arrays: Vec<ArrayPart<'a>>,
@@ -34,10 +34,6 @@ impl<'a> Outline<'a> {
             objects: view.objects.clone(),
             arrays: view.arrays.clone(),
         }
-    }
-
-    pub(crate) fn types(&self) -> TypeSet {
-        self.types
     }
 
     /// Whether null is all that it takes.
@@ -115,13 +111,12 @@ impl<'a> Rebuild<'a, '_> {
             _ => TypeSet::ALL,
         };
         let values = listed_values(source.schema);
-        let required = map.member("required").and_then(Value::as_array).into_iter().flatten();
         let object = ObjectPart {
             properties: map.member("properties").and_then(Value::as_object),
-            required: required.filter_map(Value::as_str).collect(),
+            required: map.list("required").iter().filter_map(Value::as_str).collect(),
             additional: map.member("additionalProperties"),
             patterns: map.member("patternProperties").and_then(Value::as_object),
-            ..ObjectPart::new(source.schema, source.path, source.resource)
+            ..ObjectPart::new(source)
         };
         Outline { types, values, objects: vec![object], arrays: Vec::new() }
     }

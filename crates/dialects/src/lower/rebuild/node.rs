@@ -92,12 +92,6 @@ impl<'a> Node<'a> {
         });
     }
 
-    /// The same node, and null.
-    pub(crate) fn or_null(mut self) -> Self {
-        self.accept_null();
-        self
-    }
-
     /// Takes null as well.
     pub(crate) fn accept_null(&mut self) {
         if !self.takes_null() {

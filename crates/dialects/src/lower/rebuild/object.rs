@@ -243,7 +243,8 @@ impl<'a> Rebuild<'a, '_> {
             let node = std::mem::take(&mut lowered.node);
             let shown = node.shows_spelled_null();
             let escaped = if shown { self.escaped_nulls(&node) } else { Vec::new() };
-            lowered.node = node.or_spelled_null(&escaped).or_null();
+            lowered.node = node.or_spelled_null(&escaped);
+            lowered.node.accept_null();
             if !shown {
                 // Nothing in the schema shows the word: the description has to.
                 lowered.node.add_words(Cow::Borrowed("Write (null) for a real null"));

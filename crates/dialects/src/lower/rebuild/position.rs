@@ -189,24 +189,22 @@ impl<'a> Rebuild<'a, '_> {
         if view.arrays.is_empty() && view.objects.is_empty() {
             return;
         }
-        let mut idle: Vec<(PathId, &'a Value, &'static str)> = Vec::new();
+        let mut idle: Vec<(Source<'a>, &'static str)> = Vec::new();
         if !view.types.meets(TypeSet::ARRAY) {
             for part in std::mem::take(&mut view.arrays) {
-                idle.extend(
-                    ["items", "prefixItems", "additionalItems"].map(|name| (part.path, part.schema, name)),
-                );
+                idle.extend(["items", "prefixItems", "additionalItems"].map(|name| (part.source, name)));
             }
         }
         if !view.types.meets(TypeSet::OBJECT) {
             let names =
                 ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
             for part in std::mem::take(&mut view.objects) {
-                idle.extend(names.map(|name| (part.path, part.schema, name)));
+                idle.extend(names.map(|name| (part.source, name)));
             }
         }
-        for (path, schema, name) in idle {
-            if let Some(value) = schema.member(name) {
-                self.describe(path, name, value, view, "says nothing about this type");
+        for (source, name) in idle {
+            if let Some(value) = source.schema.member(name) {
+                self.describe(source.path, name, value, view, "says nothing about this type");
             }
         }
     }

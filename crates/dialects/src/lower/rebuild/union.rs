@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use super::Rebuild;
 use super::guard::Outline;
 use super::node::{Node, Writer};
@@ -45,19 +43,19 @@ impl<'a> Rebuild<'a, '_> {
                 let branches = self.branches(&union);
                 view.conditional.extend(branches);
             }
-            let (path, name) = (union.path, union.keyword.name());
+            let (path, name) = (union.source.path, union.keyword.name());
             self.describe(path, name, union.original, view, "too many alternatives to write out");
             return self.lower_view_again(view, location);
         }
         let bare = view.types == TypeSet::ALL && view.is_unconstrained();
         let inside = Location { in_union: true, root: false, ..location };
-        let list = self.step(union.path, union.keyword.name());
+        let list = self.inside(union.source, union.keyword.name(), union.original);
         let mut alternatives = Vec::with_capacity(union.branches.len());
         for (index, branch) in union.branches.iter().enumerate() {
             if self.is_in_vain() {
                 return Lowered::impossible();
             }
-            let source = self.item_source(branch, list, index, union.resource);
+            let source = self.item(list, index, branch);
             let path = source.path;
             if bare && self.rules.refs == RefStyle::Defs && branch.get("$ref").is_some() {
                 let lowered = self.lower(&[source], &[], inside);
@@ -92,19 +90,20 @@ impl<'a> Rebuild<'a, '_> {
             if !exclusive {
                 view.notes.push(Note::Sentence(Cow::Borrowed("exactly one of the alternatives must hold")));
             }
-            self.rewritten(union.path, "oneOf", Some(union.original), "alternatives are said by anyOf");
+            let reason = "alternatives are said by anyOf";
+            self.rewritten(union.source.path, "oneOf", Some(union.original), reason);
         }
         let lowered = self.join(alternatives);
         if matches!(&lowered.codec, Codec::Union(branches) if branches.iter().any(|branch| branch.tag.is_some()))
         {
             let name = union.keyword.name();
-            self.encoded(union.path, name, Some(union.original), "alternatives travel under a tag");
+            self.encoded(union.source.path, name, Some(union.original), "alternatives travel under a tag");
         }
         if union.keyword == Keyword::AnyOf
             && (lowered.node.branches.len() != count || !bare || location.in_union)
         {
             let reason = "alternatives are said in another form";
-            self.rewritten(union.path, "anyOf", Some(union.original), reason);
+            self.rewritten(union.source.path, "anyOf", Some(union.original), reason);
         }
         lowered
     }
@@ -173,7 +172,7 @@ impl<'a> Rebuild<'a, '_> {
         {
             let mut lowered = single.lowered;
             if null && !lowered.node.takes_null() {
-                lowered.node = lowered.node.or_null();
+                lowered.node.accept_null();
                 lowered.codec = keep_null(lowered.codec);
             }
             if let Some(words) = null_words {
@@ -184,7 +183,7 @@ impl<'a> Rebuild<'a, '_> {
         if let Some(merged) = merge_values(&kept) {
             let mut lowered = Lowered::new(merged, Codec::Same);
             if null {
-                lowered.node = lowered.node.or_null();
+                lowered.node.accept_null();
             }
             return lowered;
         }
@@ -192,7 +191,7 @@ impl<'a> Rebuild<'a, '_> {
         let branches = kept.into_iter().map(|alternative| alternative.lowered.node).collect();
         let mut node = Node { branches, ..Node::default() };
         if null {
-            node = node.or_null();
+            node.accept_null();
         }
         if let Some(words) = null_words {
             node.add_words(words);
@@ -227,7 +226,7 @@ impl<'a> Rebuild<'a, '_> {
             _ => Node { branches: kept, ..Node::default() },
         };
         if null {
-            node = node.or_null();
+            node.accept_null();
         }
         node
     }
@@ -254,17 +253,15 @@ impl<'a> Rebuild<'a, '_> {
         }
         let types: Vec<(TypeSet, TypeSet)> = alternatives
             .iter()
-            .map(|alternative| (alternative.mcp.types(), self.types_of(&alternative.lowered.node, 8)))
+            .map(|alternative| (alternative.mcp.types, self.types_of(&alternative.lowered.node, 8)))
             .collect();
         let differ_by_type = types.iter().enumerate().all(|(index, left)| {
             types.iter().skip(index + 1).all(|right| !left.0.meets(right.0) && !left.1.meets(right.1))
         });
         if differ_by_type {
-            let branch = |(alternative, (mcp, wire)): (&mut Alternative<'a>, &(TypeSet, TypeSet))| Branch {
-                tag: None,
-                mcp: Guard::of_types(*mcp),
-                wire: Guard::of_types(*wire),
-                codec: std::mem::take(&mut alternative.lowered.codec),
+            let branch = |(alternative, (mcp, wire)): (&mut Alternative<'a>, &(TypeSet, TypeSet))| {
+                let codec = std::mem::take(&mut alternative.lowered.codec);
+                Branch::untagged(Guard::of_types(*mcp), Guard::of_types(*wire), codec)
             };
             return Codec::Union(alternatives.iter_mut().zip(&types).map(branch).collect());
         }
@@ -272,11 +269,9 @@ impl<'a> Rebuild<'a, '_> {
         self.guard_definitions();
         let mut branches: Vec<Branch> = alternatives
             .iter_mut()
-            .map(|alternative| Branch {
-                tag: None,
-                mcp: alternative.mcp.guard(),
-                wire: self.guard(&alternative.lowered.node),
-                codec: std::mem::take(&mut alternative.lowered.codec),
+            .map(|alternative| {
+                let codec = std::mem::take(&mut alternative.lowered.codec);
+                Branch::untagged(alternative.mcp.guard(), self.guard(&alternative.lowered.node), codec)
             })
             .collect();
         let settled: Vec<&Codec> = branches
@@ -377,52 +372,36 @@ fn keep_once<'a>(writer: &Writer<'_>, node: Node<'a>, written: &mut Vec<String>,
 /// A codec whose position now takes null as well.
 pub(super) fn keep_null(codec: Codec) -> Codec {
     match codec {
+        // Null travels as null, the labels beside it.
         Codec::Labels(mut labels) => {
-            if !labels.iter().any(|(_, value)| value.is_null()) {
-                labels.push(("null".into(), Value::Null));
-            }
-            nullable_labels(labels)
+            labels.retain(|(_, value)| !value.is_null());
+            let values = Some(labels.iter().map(|(_, value)| value.clone()).collect());
+            let wire = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
+            let own = Branch::untagged(Guard { values, ..Guard::anything() }, wire, Codec::Labels(labels));
+            Codec::Union(vec![null_branch(), own])
         }
         Codec::Union(mut branches) => {
-            let null = Guard::of_types(TypeSet::NULL);
-            branches.push(Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same });
+            branches.push(null_branch());
             Codec::Union(branches)
         }
         // Where these have a way of their own for null it comes first: a plain null may stand for "absent".
         Codec::Text | Codec::Definition(_) => {
             let wire = if codec == Codec::Text { TypeSet::STRING } else { TypeSet::ALL };
-            let null = Branch {
-                tag: None,
-                mcp: Guard::of_types(TypeSet::NONE),
-                wire: Guard::of_types(TypeSet::NULL),
-                codec: Codec::Same,
-            };
-            let own = Branch { tag: None, mcp: Guard::anything(), wire: Guard::of_types(wire), codec };
-            Codec::Union(vec![null, own])
+            let null = Branch { mcp: Guard::of_types(TypeSet::NONE), ..null_branch() };
+            Codec::Union(vec![null, Branch::untagged(Guard::anything(), Guard::of_types(wire), codec)])
         }
         other => other,
     }
 }
 
-/// Labels beside a null that travels as null.
-fn nullable_labels(mut labels: Vec<(Box<str>, Value)>) -> Codec {
-    labels.retain(|(_, value)| !value.is_null());
-    let null = Guard::of_types(TypeSet::NULL);
-    let mcp = Guard {
-        values: Some(labels.iter().map(|(_, value)| value.clone()).collect()),
-        ..Guard::of_types(TypeSet::ALL)
-    };
-    let wire = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
-    Codec::Union(vec![
-        Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same },
-        Branch { tag: None, mcp, wire, codec: Codec::Labels(labels) },
-    ])
+fn null_branch() -> Branch {
+    Branch::untagged(Guard::of_types(TypeSet::NULL), Guard::of_types(TypeSet::NULL), Codec::Same)
 }
 
 /// String constants with a description each, as one list with "value: meaning" lines.
 fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
     let mut values = Vec::new();
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for alternative in alternatives {
         let node = &alternative.lowered.node;
         let own = node.values.as_ref()?;
@@ -438,14 +417,9 @@ fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
         }
         if let Some(description) = &node.description {
             let names: Vec<&str> = own.iter().filter_map(|value| value.as_str()).collect();
-            if !lines.is_empty() {
-                lines.push('\n');
-            }
-            lines.push_str(&names.join(", "));
-            lines.push_str(": ");
-            lines.push_str(description);
+            lines.push(format!("{}: {description}", names.join(", ")));
         }
     }
-    let description = (!lines.is_empty()).then_some(Cow::Owned(lines));
+    let description = (!lines.is_empty()).then(|| Cow::Owned(lines.join("\n")));
     Some(Node { values: Some(values), description, ..Node::of(TypeSet::STRING) })
 }

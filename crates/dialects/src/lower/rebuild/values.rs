@@ -25,25 +25,17 @@ impl<'a> Rebuild<'a, '_> {
             if !view.types.contains(TypeSet::of(value)) {
                 continue;
             }
-            match value {
-                Value::Null => null = true,
-                Value::String(text) => {
-                    let known = if few {
-                        kept.iter().any(|known| known.as_str() == Some(text))
-                    } else if distinct {
-                        false
-                    } else {
-                        !seen.insert(text.as_str())
-                    };
-                    if !known {
-                        kept.push(value);
-                    }
+            let known = match value {
+                Value::Null => {
+                    null = true;
+                    continue;
                 }
-                other => {
-                    if kept.len() > 512 || !kept.iter().any(|known| equal(known, other)) {
-                        kept.push(other);
-                    }
-                }
+                Value::String(text) if few => kept.iter().any(|known| known.as_str() == Some(text)),
+                Value::String(text) => !distinct && !seen.insert(text.as_str()),
+                other => kept.len() <= 512 && kept.iter().any(|known| equal(known, other)),
+            };
+            if !known {
+                kept.push(value);
             }
         }
         if kept.len() + usize::from(null) < total {
@@ -52,7 +44,7 @@ impl<'a> Rebuild<'a, '_> {
         }
         for union in std::mem::take(&mut view.unions) {
             let name = union.keyword.name();
-            self.describe(union.path, name, union.original, view, "the values are listed already");
+            self.describe(union.source.path, name, union.original, view, "the values are listed already");
         }
         if kept.is_empty() {
             return if null { self.lower_null() } else { Lowered::impossible() };
@@ -65,7 +57,7 @@ impl<'a> Rebuild<'a, '_> {
             self.rewritten(view.path, "type", Some(original), "the values show the types");
         }
         if null {
-            lowered.node = lowered.node.or_null();
+            lowered.node.accept_null();
             lowered.codec = super::union::keep_null(lowered.codec);
             if self.choices.null == crate::dialect::NullStyle::Nullable {
                 self.rewritten(view.path, keyword, view.original(keyword), "null is said by nullable");
@@ -157,15 +149,13 @@ impl<'a> Rebuild<'a, '_> {
 
 /// A distinct, non-empty word for each value.
 fn labels(values: &[&Value]) -> Vec<(Box<str>, Value)> {
-    let mut labels: Vec<(Box<str>, Value)> = Vec::with_capacity(values.len());
+    let mut labels: Vec<(Box<str>, Value)> =
+        values.iter().map(|value| (Box::default(), (*value).clone())).collect();
     // Strings come first so that they keep their own spelling.
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by_key(|index| !values.get(*index).is_some_and(|value| value.is_string()));
-    let mut words: Vec<(usize, String)> = Vec::with_capacity(values.len());
+    let (texts, others): (Vec<_>, Vec<_>) = labels.iter_mut().partition(|(_, value)| value.is_string());
     let mut taken = std::collections::HashSet::new();
-    for index in order {
-        let Some(value) = values.get(index) else { continue };
-        let mut word = match value {
+    for (label, value) in texts.into_iter().chain(others) {
+        let mut word = match &*value {
             Value::String(text) if text.is_empty() => "(empty)".to_owned(),
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -176,14 +166,8 @@ fn labels(values: &[&Value]) -> Vec<(Box<str>, Value)> {
         while taken.contains(&word) {
             word.push('\'');
         }
-        taken.insert(word.clone());
-        words.push((index, word));
-    }
-    words.sort_unstable();
-    for (index, word) in words {
-        if let Some(value) = values.get(index) {
-            labels.push((word.into_boxed_str(), (*value).clone()));
-        }
+        *label = Box::from(word.as_str());
+        taken.insert(word);
     }
     labels
 }

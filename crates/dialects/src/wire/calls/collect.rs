@@ -5,15 +5,13 @@ use serde_json::{Map, Value};
 use super::{
     CallError, Ids, ReadOptions, Reply, TextScan,
     shape::{RawCall, read_call},
-    text::{Found, Notation, Scanner, SkippedCall, calls_only},
+    text::{Found, Scanner, calls_only},
 };
 use crate::dialect::Protocol;
 use crate::wire::{Members as _, Object, format, formats};
 
 /// Containers inside containers; no provider nests half as deep.
 const MAX_DEPTH: u32 = 12;
-/// Tool uses that stay text and are reported.
-pub(crate) const MAX_SKIPPED: usize = 16;
 
 /// What a whole response holds.
 pub(crate) enum Envelope<'a> {
@@ -25,30 +23,12 @@ pub(crate) enum Envelope<'a> {
     Message { message: &'a Object, stop: &'static str },
 }
 
-/// What the model said besides its calls.
-#[derive(Default)]
-pub(crate) struct Said {
-    pub(crate) text: String,
-    pub(crate) reasoning: String,
-    pub(crate) reasoning_items: Vec<Value>,
-    pub(crate) signature: Option<String>,
-}
-
-impl Said {
-    /// Keeps a block of reasoning as it came.
-    pub(crate) fn keep(&mut self, block: &Object) {
-        self.reasoning_items.push(Value::Object(block.clone()));
-    }
-}
-
 /// Gathers calls, text and reasoning.
 pub(super) struct Collector<'a> {
     options: &'a ReadOptions<'a>,
     calls: Vec<RawCall>,
-    said: Said,
-    stop: Option<String>,
-    written: Option<Notation>,
-    skipped: Vec<SkippedCall>,
+    /// Everything but the calls.
+    reply: Reply,
     /// The protocol that an envelope around the calls speaks.
     envelope: Option<Protocol>,
     /// Whether the whole input was plain text.
@@ -58,17 +38,8 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new(options: &'a ReadOptions<'a>) -> Self {
-        Self {
-            options,
-            calls: Vec::new(),
-            said: Said::default(),
-            stop: None,
-            written: None,
-            skipped: Vec::new(),
-            envelope: None,
-            plain: false,
-            depth: 0,
-        }
+        let reply = Reply::default();
+        Self { options, calls: Vec::new(), reply, envelope: None, plain: false, depth: 0 }
     }
 
     pub(super) fn read(&mut self, value: &Value) -> Result<(), CallError> {
@@ -93,22 +64,13 @@ impl<'a> Collector<'a> {
         if !self.plain {
             self.scan_text();
         }
-        let protocol = self.protocol()?;
+        self.reply.protocol = self.protocol()?;
         let mut ids = Ids::after(self.options.ids_after);
         if self.calls.iter().any(|call| call.id.is_none()) {
             self.calls.iter().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
         }
-        Ok(Reply {
-            calls: self.calls.into_iter().map(|call| call.into_call(&mut ids)).collect(),
-            text: self.said.text,
-            reasoning: self.said.reasoning,
-            reasoning_items: self.said.reasoning_items,
-            signature: self.said.signature,
-            protocol,
-            written: self.written,
-            stop: self.stop,
-            skipped: self.skipped,
-        })
+        self.reply.calls = self.calls.into_iter().map(|call| call.into_call(&mut ids)).collect();
+        Ok(self.reply)
     }
 
     fn deeper(&mut self, step: impl FnOnce(&mut Self) -> Result<(), CallError>) -> Result<(), CallError> {
@@ -139,7 +101,7 @@ impl<'a> Collector<'a> {
         match map.member("response") {
             Some(Value::Object(inner)) if !map.has("name") => return self.object(inner),
             Some(Value::String(text)) if !map.has("name") => {
-                self.said.text.push_str(text);
+                self.reply.text.push_str(text);
                 return Ok(());
             }
             _ => {}
@@ -148,12 +110,11 @@ impl<'a> Collector<'a> {
             self.stops_at(map);
             return self.object(message);
         }
-        match map.member("content") {
-            Some(Value::Object(content)) if content.has("parts") => {
-                self.stops_at(map);
-                return self.object(content);
-            }
-            _ => {}
+        if let Some(Value::Object(content)) = map.member("content")
+            && content.has("parts")
+        {
+            self.stops_at(map);
+            return self.object(content);
         }
         if let Some(Value::Array(parts)) = map.member("parts") {
             self.stops_at(map);
@@ -213,8 +174,8 @@ impl<'a> Collector<'a> {
     }
 
     fn stop_at(&mut self, map: &Object, key: &str) {
-        if let Some(reason) = map.member(key).and_then(Value::as_str) {
-            self.stop = Some(reason.to_owned());
+        if let Some(reason) = map.text(key) {
+            self.reply.stop = Some(reason.to_owned());
         }
     }
 
@@ -226,7 +187,7 @@ impl<'a> Collector<'a> {
         let is_message = calls.is_some()
             || legacy.is_some_and(Value::is_object)
             || ["role", "content", "tool_plan"].iter().any(|key| map.has(key));
-        let kind = map.member("type").and_then(Value::as_str);
+        let kind = map.text("type");
         if is_call || !is_message || kind.is_some_and(|kind| kind != "message" && kind != "assistant") {
             return Ok(false);
         }
@@ -236,11 +197,11 @@ impl<'a> Collector<'a> {
         }
         self.reasoning_of(map);
         match map.member("content") {
-            Some(Value::String(text)) => self.said.text.push_str(text),
+            Some(Value::String(text)) => self.reply.text.push_str(text),
             Some(Value::Array(blocks)) => {
                 for block in blocks {
                     match block {
-                        Value::String(text) => self.said.text.push_str(text),
+                        Value::String(text) => self.reply.text.push_str(text),
                         Value::Object(block) => self.item(block)?,
                         _ => {}
                     }
@@ -264,8 +225,8 @@ impl<'a> Collector<'a> {
 
     fn reasoning_of(&mut self, map: &Object) {
         for key in ["reasoning_content", "reasoning", "thinking", "tool_plan"] {
-            if let Some(text) = map.member(key).and_then(Value::as_str) {
-                self.said.reasoning.push_str(text);
+            if let Some(text) = map.text(key) {
+                self.reply.reasoning.push_str(text);
                 return;
             }
         }
@@ -294,7 +255,7 @@ impl<'a> Collector<'a> {
 
     /// A block that is a call, or something that is not ours to understand, such as an image.
     fn block_call(&mut self, block: &Object) -> Result<(), CallError> {
-        let kind = block.member("type").and_then(Value::as_str);
+        let kind = block.text("type");
         let wrapped = ["functionCall", "function_call", "toolUse"].iter().any(|key| block.has(key));
         if wrapped || matches!(kind, Some("tool_use" | "function_call" | "function")) {
             self.calls.extend(read_call(block, self.options.protocol, self.options.label)?);
@@ -304,12 +265,12 @@ impl<'a> Collector<'a> {
 
     /// Reads a block of text or reasoning; says whether `map` was one.
     fn block(&mut self, map: &Object) -> bool {
-        let kind = map.member("type").and_then(Value::as_str);
+        let kind = map.text("type");
         if let Some("text" | "output_text" | "input_text") = kind {
-            self.said.text.push_str(map.member("text").and_then(Value::as_str).unwrap_or_default());
+            self.reply.text.push_str(map.text("text").unwrap_or_default());
             return true;
         }
-        formats().any(|format| format.read_block(kind, map, &mut self.said))
+        formats().any(|format| format.read_block(kind, map, &mut self.reply))
     }
 
     fn plain_text(&mut self, text: &str) -> Result<(), CallError> {
@@ -317,11 +278,11 @@ impl<'a> Collector<'a> {
         if let TextScan::Whole(tools) = &self.options.text
             && let Some(calls) = calls_only(text, tools)
         {
-            self.written = calls.first().and_then(|call| call.written);
+            self.reply.written = calls.first().and_then(|call| call.written);
             self.calls = calls;
             return Ok(());
         }
-        self.said.text.push_str(text);
+        self.reply.text.push_str(text);
         self.scan_text();
         match self.options.text {
             TextScan::Off | TextScan::Whole(_) if self.options.protocol.is_some() => Err(self.not_object()),
@@ -332,22 +293,21 @@ impl<'a> Collector<'a> {
 
     /// Takes reasoning, and tool use where it is wanted, out of the text.
     fn scan_text(&mut self) {
-        if self.said.text.is_empty() {
+        if self.reply.text.is_empty() {
             return;
         }
         // A model that makes native calls does not write others into its text.
         let wanted = if self.calls.is_empty() { self.options.text.in_prose() } else { TextScan::Off };
-        let text = std::mem::take(&mut self.said.text);
+        let text = std::mem::take(&mut self.reply.text);
         for piece in Scanner::new(wanted).read(&text) {
             match piece {
-                Found::Text(text) => self.said.text.push_str(&text),
-                Found::Reasoning(text) => self.said.reasoning.push_str(&text),
+                Found::Text(text) => self.reply.text.push_str(&text),
+                Found::Reasoning(text) => self.reply.reasoning.push_str(&text),
                 Found::Call(found) => {
-                    self.written = self.written.or(found.call.written);
+                    self.reply.written = self.reply.written.or(found.call.written);
                     self.calls.push(found.call);
                 }
-                Found::Skipped(skipped) if self.skipped.len() < MAX_SKIPPED => self.skipped.push(skipped),
-                Found::Skipped(_) => {}
+                Found::Skipped(skipped) => self.reply.skip(skipped),
             }
         }
     }
@@ -363,7 +323,7 @@ impl<'a> Collector<'a> {
             });
             return Ok(Some(older.unwrap_or(envelope)));
         }
-        if self.written.is_some() {
+        if self.reply.written.is_some() {
             return Ok(None);
         }
         let mut all: Vec<Protocol> = Vec::new();

@@ -2,7 +2,6 @@
 
 use crate::arguments::ArgumentError;
 use crate::dialect::Protocol;
-use crate::wire;
 
 /// A value out of which no calls can be read. All of them are the caller's to correct.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,5 +68,5 @@ fn invalid(label: &str) -> String {
 }
 
 fn names(candidates: &[Protocol]) -> String {
-    candidates.iter().map(|protocol| wire::format(*protocol).dialect()).collect::<Vec<_>>().join(" or ")
+    candidates.iter().map(|protocol| protocol.dialect()).collect::<Vec<_>>().join(" or ")
 }

@@ -21,11 +21,12 @@ use serde_json::{Map, Value};
 
 use crate::arguments::{BadArguments, Parsed, parse_arguments};
 use crate::dialect::Protocol;
+use crate::wire::Object;
 use crate::wire::stream::{protocol_of, read_chunks, recognised_chunks};
 
 pub use text::TextScan;
 
-pub(crate) use collect::{Envelope, MAX_SKIPPED, Said, listed_keys};
+pub(crate) use collect::{Envelope, listed_keys};
 pub(crate) use ids::Ids;
 pub(crate) use shape::{
     ARGS, ARGUMENTS, INPUT, Layout, Malformed, RawCall, carried_signature, inner, part_signature, read_call,
@@ -81,6 +82,23 @@ pub struct Reply {
     pub stop: Option<String>,
     /// Tool use that was looked for in the text and stays text, with the reason; the first few.
     pub skipped: Vec<text::SkippedCall>,
+}
+
+/// Tool uses that stay text and are reported.
+const MAX_SKIPPED: usize = 16;
+
+impl Reply {
+    /// Keeps a block of reasoning as it came.
+    pub(crate) fn keep(&mut self, block: &Object) {
+        self.reasoning_items.push(Value::Object(block.clone()));
+    }
+
+    /// Reports tool use that stays text.
+    pub(crate) fn skip(&mut self, call: text::SkippedCall) {
+        if self.skipped.len() < MAX_SKIPPED {
+            self.skipped.push(call);
+        }
+    }
 }
 
 /// How a reply is to be read.

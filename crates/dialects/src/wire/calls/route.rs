@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{CallError, ReadOptions, Reply, TextScan, parse_reply, text::render_xml_result};
 use crate::dialect::Protocol;
+use crate::wire::Members as _;
 use crate::wire::results::joined;
 
 /// The formats that are answered in kind.
@@ -36,7 +37,7 @@ fn structured_format(value: &Value) -> RouteFormat {
     let has = |key: &str| first.get(key).is_some_and(|member| !member.is_null());
     if has("function_call") || has("tool_calls") || has("function") {
         RouteFormat::OpenAi
-    } else if first.get("type").and_then(Value::as_str) == Some("tool_use") {
+    } else if first.text("type") == Some("tool_use") {
         RouteFormat::Neutral
     } else {
         RouteFormat::Json

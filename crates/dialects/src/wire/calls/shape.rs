@@ -99,7 +99,7 @@ pub(crate) fn read_call(
     })?;
     let Some(layout) = layout else { return Ok(None) };
     let inner = layout.inner;
-    let name = inner.member("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+    let name = inner.text("name").filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(no_name)?;
     let id = layout.id.iter().find_map(|key| id_text(map.member(key)).or_else(|| id_text(inner.member(key))));
     let arguments = layout.arguments.iter().find_map(|key| inner.member(key));

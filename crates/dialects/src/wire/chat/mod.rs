@@ -22,10 +22,6 @@ use crate::dialect::{MessageRules, Protocol};
 pub(crate) struct Chat;
 
 impl WireFormat for Chat {
-    fn dialect(&self) -> &'static str {
-        "openai-chat"
-    }
-
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         Some(Envelope::Alternatives(response.member("choices")?.as_array()?))
     }
@@ -37,8 +33,7 @@ impl WireFormat for Chat {
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
         let Some(inner) = inner(map, "function")? else { return Ok(None) };
         // Object arguments are one server's own; where the call says its type, it is a chat call with an object.
-        let is_bare = inner.member("arguments").is_some_and(Value::is_object)
-            && map.member("type").and_then(Value::as_str).is_none();
+        let is_bare = inner.member("arguments").is_some_and(Value::is_object) && map.text("type").is_none();
         let protocol = if is_bare { Protocol::OllamaChat } else { Protocol::Chat };
         Ok(Some(Layout::of(protocol, inner, &["id", "type", "function", "index"], ARGUMENTS)))
     }
@@ -53,10 +48,6 @@ impl WireFormat for Chat {
 
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         push(state, chunk, out);
-    }
-
-    fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
-        user_message(text, media)
     }
 
     fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
@@ -86,16 +77,6 @@ pub(crate) fn media_part(media: &Media<'_>) -> Value {
             json!({"type": "file", "file": {"filename": name, "file_data": media::url(media)}})
         }
     }
-}
-
-/// Text alone is a string, which every compatible server takes.
-pub(crate) fn user_message(text: &str, media: &[&Media<'_>]) -> Value {
-    if media.is_empty() {
-        return json!({"role": "user", "content": text});
-    }
-    let text = json!({"type": "text", "text": text});
-    let media = media.iter().map(|media| media_part(media));
-    json!({"role": "user", "content": std::iter::once(text).chain(media).collect::<Value>()})
 }
 
 /// The message of a result.

@@ -1,11 +1,10 @@
 //! Reading chat messages: OpenAI's and those that look like them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::wire::Members as _;
 use crate::wire::calls::carried_signature;
-use crate::wire::history::{
-    Block, Content, Message, Reader, ResourceBlock, Role, bytes, image, list, result, text,
-};
+use crate::wire::history::{Block, Content, Message, Reader, Role, bytes, image, result};
 use crate::wire::results::split_data_url;
 
 /// Members of an assistant message in which APIs send reasoning.
@@ -15,15 +14,12 @@ const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 pub(crate) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
     for (index, message) in given.iter().enumerate() {
         reader.at = index;
-        let (role, blocks) = match text(message, "role") {
+        let (role, blocks) = match message.text("role") {
             Some("system" | "developer") => (Role::System, content(reader, message.get("content"))),
             Some("user") => (Role::User, user(reader, message)),
             Some("assistant") => (Role::Assistant, assistant(reader, message)),
             Some("tool" | "function") => (Role::Tool, vec![tool(reader, message)]),
-            other => {
-                reader.warn(format!("unknown role `{}` is read as the user's", other.unwrap_or_default()));
-                (Role::User, user(reader, message))
-            }
+            other => (reader.unknown_role(other), user(reader, message)),
         };
         messages.push(Message::new(role, Content::of(blocks)));
     }
@@ -31,7 +27,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<
 
 fn user(reader: &mut Reader<'_>, message: &Value) -> Vec<Block> {
     let mut blocks = content(reader, message.get("content"));
-    for data in list(message, "images").iter().filter_map(Value::as_str) {
+    for data in message.list("images").iter().filter_map(Value::as_str) {
         blocks.push(bytes(image_type(data), data, ""));
     }
     blocks
@@ -46,46 +42,43 @@ fn image_type(data: &str) -> &'static str {
 
 fn assistant(reader: &mut Reader<'_>, message: &Value) -> Vec<Block> {
     let mut blocks = Vec::new();
-    for thought in REASONING.iter().filter_map(|key| text(message, key)).filter(|text| !text.is_empty()) {
+    for thought in REASONING.iter().filter_map(|key| message.text(key)).filter(|text| !text.is_empty()) {
         blocks.push(Block::Thinking(reader.thinking(thought, None)));
     }
-    if let Some(plan) = text(message, "tool_plan").filter(|plan| !plan.is_empty()) {
+    if let Some(plan) = message.text("tool_plan").filter(|plan| !plan.is_empty()) {
         blocks.push(Block::text(plan));
     }
     blocks.extend(content(reader, message.get("content")));
-    if let Some(refusal) = text(message, "refusal") {
+    if let Some(refusal) = message.text("refusal") {
         blocks.push(Block::text(refusal));
     }
-    for call in list(message, "tool_calls") {
+    for call in message.list("tool_calls") {
         let Some(function) = call.get("function") else {
             blocks.push(reader.opaque(call));
             continue;
         };
-        let name = text(function, "name").unwrap_or_default();
-        let mut block = reader.call(text(call, "id"), name, function.get("arguments"));
+        let name = function.text("name").unwrap_or_default();
+        let mut block = reader.call(call.text("id"), name, function.get("arguments"));
         block.signature = call.as_object().and_then(carried_signature);
         blocks.push(Block::ToolUse(block));
     }
     if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
-        let name = text(call, "name").unwrap_or_default();
+        let name = call.text("name").unwrap_or_default();
         blocks.push(Block::ToolUse(reader.call(None, name, call.get("arguments"))));
     }
     blocks
 }
 
 fn tool(reader: &mut Reader<'_>, message: &Value) -> Block {
-    let name = text(message, "tool_name").or_else(|| text(message, "name"));
-    let id = reader.answered(text(message, "tool_call_id"), name);
+    let name = message.text("tool_name").or_else(|| message.text("name"));
+    let id = reader.answered(message.text("tool_call_id"), name);
     let mut structured = None;
     let mut blocks = Vec::new();
     for part in parts(message.get("content")) {
         let document = part.get("document").and_then(|document| document.get("data"));
         match document.and_then(Value::as_object) {
             Some(data) if data.len() == 2 && data.contains_key("uri") && data.contains_key("text") => {
-                blocks.push(Block::Resource(ResourceBlock {
-                    resource: Value::Object(data.clone()),
-                    extra: Map::new(),
-                }));
+                blocks.push(Block::resource(Value::Object(data.clone())));
             }
             Some(data) if structured.is_none() => structured = Some(Value::Object(data.clone())),
             Some(_) | None => blocks.push(block(reader, &part)),
@@ -112,25 +105,25 @@ fn block(reader: &mut Reader<'_>, part: &Value) -> Block {
     if let Value::String(text) = part {
         return Block::text(text);
     }
-    let known = match text(part, "type") {
-        Some("text") => text(part, "text").map(Block::text),
-        Some("refusal") => text(part, "refusal").map(Block::text),
+    let known = match part.text("type") {
+        Some("text") => part.text("text").map(Block::text),
+        Some("refusal") => part.text("refusal").map(Block::text),
         Some("image_url") => {
             let url = part.get("image_url");
-            url.and_then(|url| url.as_str().or_else(|| text(url, "url"))).map(image)
+            url.and_then(|url| url.as_str().or_else(|| url.text("url"))).map(image)
         }
         Some("input_audio") => part.get("input_audio").and_then(|audio| {
-            let mime = if text(audio, "format") == Some("mp3") { "audio/mpeg" } else { "audio/wav" };
-            text(audio, "data").map(|data| bytes(mime, data, ""))
+            let mime = if audio.text("format") == Some("mp3") { "audio/mpeg" } else { "audio/wav" };
+            audio.text("data").map(|data| bytes(mime, data, ""))
         }),
         Some("file") => part.get("file").and_then(|file| {
-            let (mime, data) = split_data_url(text(file, "file_data")?)?;
-            Some(bytes(mime, data, text(file, "filename").unwrap_or_default()))
+            let (mime, data) = split_data_url(file.text("file_data")?)?;
+            Some(bytes(mime, data, file.text("filename").unwrap_or_default()))
         }),
         Some("thinking") => part.get("thinking").map(|thinking| {
             let whole = match thinking {
                 Value::String(text) => text.clone(),
-                _ => list(part, "thinking").iter().filter_map(|piece| text(piece, "text")).collect(),
+                _ => part.list("thinking").iter().filter_map(|piece| piece.text("text")).collect(),
             };
             Block::Thinking(reader.thinking(&whole, None))
         }),

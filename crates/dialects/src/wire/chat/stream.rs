@@ -2,19 +2,22 @@
 
 use serde_json::{Map, Value};
 
+use crate::wire::Members as _;
 use crate::wire::calls::carried_signature;
-use crate::wire::stream::{Key, OpenCall, State, StreamEvent};
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent, call_at, call_with_id};
 
 pub(crate) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
     state.usage(chunk.get("usage"), "prompt_tokens", "completion_tokens");
-    let choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let choices = chunk.list("choices").iter();
     // Alternatives are not parallel calls.
     for choice in choices.filter(|choice| choice.get("index").is_none_or(|index| index == 0)) {
         if let Some(Value::Object(delta)) = choice.get("delta").or_else(|| choice.get("message")) {
             push_delta(state, delta, out);
         }
         if State::stop(choice.get("finish_reason"), out) {
-            state.complete_all(out);
+            for call in &mut state.open {
+                out.extend(call.give(Outcome::Complete, &mut state.ids));
+            }
         }
     }
 }
@@ -25,10 +28,10 @@ fn push_delta(state: &mut State, delta: &Map<String, Value>, out: &mut Vec<Strea
         push_fragment(state, fragment, out);
     }
     if let Some(Value::Object(fragment)) = delta.get("function_call") {
-        if state.open.get(&Key::Only).is_none() {
+        if call_at(&mut state.open, &Key::Only).is_none() {
             state.begin(Key::Only, None, None, out);
         }
-        if let Some(call) = state.open.get(&Key::Only) {
+        if let Some(call) = call_at(&mut state.open, &Key::Only) {
             add(call, None, fragment);
         }
     }
@@ -50,13 +53,12 @@ pub(crate) fn push_speech(state: &mut State, message: &Map<String, Value>, out: 
         Some(Value::String(text)) => state.text(text, out),
         Some(Value::Array(blocks)) => {
             for block in blocks {
-                if let Some(text) = block.get("text").and_then(Value::as_str) {
+                if let Some(text) = block.text("text") {
                     state.text(text, out);
                 }
-                let thoughts = block.get("thinking").and_then(Value::as_array).into_iter().flatten();
-                thoughts
-                    .filter_map(|part| part.get("text")?.as_str())
-                    .for_each(|text| State::reasoning(text, out));
+                for thought in block.list("thinking").iter().filter_map(|part| part.text("text")) {
+                    State::reasoning(thought, out);
+                }
             }
         }
         _ => {}
@@ -67,8 +69,8 @@ fn push_fragment(state: &mut State, fragment: &Map<String, Value>, out: &mut Vec
     // Some servers send the function without its wrapper.
     let function = fragment.get("function").and_then(Value::as_object).unwrap_or(fragment);
     let index = fragment.get("index").and_then(Value::as_u64);
-    let id = fragment.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
-    let name = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let id = fragment.text("id").filter(|id| !id.is_empty());
+    let name = function.text("name").filter(|name| !name.is_empty());
     if begins_call(state, index, id, name) {
         let key = index.map_or(Key::Unnumbered, Key::Index);
         if let Some(open) = state.begin(key, None, None, out) {
@@ -77,10 +79,11 @@ fn push_fragment(state: &mut State, fragment: &Map<String, Value>, out: &mut Vec
         }
         return;
     }
+    let open = &mut state.open;
     let call = match (index, id) {
-        (Some(index), _) => state.open.get(&Key::Index(index)),
-        (None, Some(id)) if state.open.with_id(id).is_some() => state.open.with_id(id),
-        (None, _) => state.open.last(),
+        (Some(index), _) => call_at(open, &Key::Index(index)),
+        (None, Some(id)) if call_with_id(open, id).is_some() => call_with_id(open, id),
+        (None, _) => open.last_mut(),
     };
     if let Some(call) = call.filter(|call| !call.given()) {
         add(call, id, function);
@@ -91,13 +94,10 @@ fn push_fragment(state: &mut State, fragment: &Map<String, Value>, out: &mut Vec
 /// Whether a fragment starts a call, by the best mark it has: index, then id, then name.
 fn begins_call(state: &mut State, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> bool {
     let (call, by_index) = match (index, id) {
-        (Some(index), _) => (state.open.get(&Key::Index(index)), true),
-        (None, Some(id)) => match state.open.with_id(id) {
-            Some(_) => return false,
-            // An id may also follow the name.
-            None => (state.open.last(), false),
-        },
-        (None, None) => (state.open.last(), false),
+        (Some(index), _) => (call_at(&mut state.open, &Key::Index(index)), true),
+        (None, Some(id)) if call_with_id(&mut state.open, id).is_some() => return false,
+        // An id may also follow the name.
+        (None, _) => (state.open.last_mut(), false),
     };
     let Some(call) = call else { return !state.overflown || by_index };
     let known = &call.call;
@@ -119,16 +119,12 @@ fn add(call: &mut OpenCall, id: Option<&str>, function: &Map<String, Value>) {
         return;
     }
     call.set_id(id);
-    call.set_name(function.get("name").and_then(Value::as_str));
+    call.set_name(function.text("name"));
     call.arguments.add(function.get("arguments"));
 }
 
 /// Members beyond the usual ones, among them the signature that has to be replayed.
 fn keep_extras(open: &mut OpenCall, fragment: &Map<String, Value>) {
-    for (key, value) in fragment {
-        if !matches!(key.as_str(), "id" | "type" | "index" | "function" | "name" | "arguments") {
-            open.call.extra.insert(key.clone(), value.clone());
-        }
-    }
+    open.keep_others(fragment, &["id", "type", "index", "function", "name", "arguments"]);
     open.call.signature = carried_signature(fragment).or(open.call.signature.take());
 }

@@ -3,35 +3,33 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{MessageRules, Placement, SilentContent};
-use crate::wire::history::{
-    AssistantBlock, Block, Call, Conversation, Message, ThinkingBlock, Writer, Written,
-};
+use crate::wire::history::{Block, Conversation, Message, ToolUseBlock, Writer, Written};
 
 /// A message of the model without its calls, and the calls.
 pub(crate) struct Said<'b> {
     pub(crate) message: Map<String, Value>,
-    pub(crate) calls: Vec<&'b Call>,
+    pub(crate) calls: Vec<&'b ToolUseBlock>,
 }
 
 /// Writes what stands beside the calls; text goes under `text_key` where there are calls. `None` if nothing was said.
 pub(crate) fn assistant<'b>(
     writer: &mut Writer<'_>,
     at: usize,
-    blocks: &'b [AssistantBlock],
+    blocks: &'b [Block],
     text_key: &str,
 ) -> Option<Said<'b>> {
     let mut texts = Vec::new();
     let mut thoughts = Vec::new();
     let mut calls = Vec::new();
+    let takes_reasoning = writer.takes_reasoning && writer.rules().reasoning_field.is_some();
     for block in blocks {
         match block {
-            AssistantBlock::Call(call) => calls.push(call),
-            AssistantBlock::Block(Block::Thinking(thought)) => {
-                if keeps_reasoning(writer, at, thought) {
-                    thoughts.push(thought.thinking.as_str());
-                }
+            Block::ToolUse(call) => calls.push(call),
+            Block::Thinking(thought) if takes_reasoning && !thought.thinking.is_empty() => {
+                thoughts.push(thought.thinking.as_str());
             }
-            AssistantBlock::Block(block) => match writer.assistant_block(at, block, Placement::Note) {
+            Block::Thinking(_) => writer.warn(at, "reasoning has no place here and is left out"),
+            block => match writer.assistant_block(at, block, Placement::Note) {
                 Some(Written::Text(text)) => texts.push(text),
                 Some(Written::Media(_)) | None => {}
                 Some(Written::Same(_)) => writer.warn(at, "an item of the API's own is left out"),
@@ -58,45 +56,32 @@ pub(crate) fn assistant<'b>(
     Some(Said { message, calls })
 }
 
-fn keeps_reasoning(writer: &mut Writer<'_>, at: usize, thought: &ThinkingBlock) -> bool {
-    let kept =
-        writer.rules().reasoning_field.is_some() && writer.takes_reasoning && !thought.thinking.is_empty();
-    if !kept {
-        writer.warn(at, "reasoning has no place here and is left out");
-    }
-    kept
-}
-
 /// A conversation with the calls of a message under `tool_calls`; `function` writes one, and text goes under `text_key`.
 pub(crate) fn write(
     writer: &mut Writer<'_>,
     messages: &[Message],
     text_key: &str,
-    function: fn(&Call) -> Value,
+    function: fn(&ToolUseBlock) -> Value,
 ) -> Conversation {
     writer.message_list(messages, |writer, at, blocks| {
         let said = assistant(writer, at, blocks, text_key);
-        said.map(|said| tool_calls(writer.rules(), said, function)).into_iter().collect()
+        let Some(Said { mut message, calls }) = said else { return Vec::new() };
+        if !calls.is_empty() {
+            let calls = calls.iter().map(|call| signed(writer.rules(), call, function(call)));
+            message.insert("tool_calls".into(), calls.collect());
+        }
+        vec![message.into()]
     })
 }
 
-fn tool_calls(rules: &MessageRules, said: Said<'_>, function: fn(&Call) -> Value) -> Value {
-    let mut message = said.message;
-    if !said.calls.is_empty() {
-        let calls = said.calls.iter().map(|call| signed(rules, call, function(call)));
-        message.insert("tool_calls".into(), calls.collect());
-    }
-    Value::Object(message)
-}
-
 /// A call as Chat Completions spells it.
-pub(crate) fn function(call: &Call) -> Value {
+pub(crate) fn function(call: &ToolUseBlock) -> Value {
     json!({"id": call.id, "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments.to_string()}})
+        "function": {"name": call.name, "arguments": call.input.to_string()}})
 }
 
 /// Puts the signature of a call where the dialect wants it.
-fn signed(rules: &MessageRules, call: &Call, mut written: Value) -> Value {
+fn signed(rules: &MessageRules, call: &ToolUseBlock, mut written: Value) -> Value {
     if let (Some(path), Some(signature)) = (&rules.call_signature_field, &call.signature) {
         let mut member = &mut written;
         for key in path.split('.') {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::chat;
 use super::history::{Conversation, Message, Writer};
-use super::results::{Media, Prepared};
+use super::results::Prepared;
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
 use crate::dialect::MessageRules;
@@ -14,25 +14,17 @@ use crate::dialect::MessageRules;
 pub(crate) struct Cohere;
 
 impl WireFormat for Cohere {
-    fn dialect(&self) -> &'static str {
-        "cohere"
-    }
-
     fn owns_message(&self, message: &Object) -> bool {
         message.has("tool_plan")
     }
 
     fn is_chunk(&self, chunk: &Object) -> bool {
         let kinds = ["message-start", "content-start", "content-delta", "tool-plan-delta", "tool-call-start"];
-        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+        chunk.text("type").is_some_and(|kind| kinds.contains(&kind))
     }
 
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         stream::push(state, chunk, out);
-    }
-
-    fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
-        chat::user_message(text, media)
     }
 
     fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use crate::wire::stream::{Key, Outcome, State, StreamEvent};
+use crate::wire::Members as _;
+use crate::wire::stream::{Key, Outcome, State, StreamEvent, call_at};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let at = |path: &str| event.pointer("/delta/message")?.pointer(path);
     let text_at = |path: &str| at(path).and_then(Value::as_str).unwrap_or_default();
     let index = Key::Index(event.get("index").and_then(Value::as_u64).unwrap_or_default());
-    match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+    match event.text("type").unwrap_or_default() {
         "content-start" | "content-delta" => {
             State::reasoning(text_at("/content/thinking"), out);
             state.text(text_at("/content/text"), out);
@@ -21,12 +22,12 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
             }
         }
         "tool-call-delta" => {
-            if let Some(open) = state.open.get(&index).filter(|open| !open.given()) {
+            if let Some(open) = call_at(&mut state.open, &index).filter(|open| !open.given()) {
                 open.arguments.add(at("/tool_calls/function/arguments"));
             }
         }
         "tool-call-end" => {
-            if let Some(call) = state.open.get(&index) {
+            if let Some(call) = call_at(&mut state.open, &index) {
                 out.extend(call.give(Outcome::Complete, &mut state.ids));
             }
         }

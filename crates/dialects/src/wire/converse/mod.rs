@@ -4,9 +4,9 @@ mod stream;
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{Envelope, INPUT, Layout, Malformed, Said, inner};
-use super::history::{Block, Conversation, Message, PartList, Reader, Writer, bytes, list, result, text};
-use super::messages::{self, Own};
+use super::calls::{Envelope, INPUT, Layout, Malformed, Reply, inner};
+use super::history::{Block, Conversation, Message, PartList, Reader, ToolUseBlock, Writer, bytes, result};
+use super::messages;
 use super::results::{Media, MediaKind, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -15,16 +15,12 @@ use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 pub(crate) struct Converse;
 
 impl WireFormat for Converse {
-    fn dialect(&self) -> &'static str {
-        "bedrock"
-    }
-
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         let message = response.member("output")?.as_object()?;
         message.has("message").then_some(Envelope::Message { message, stop: "stopReason" })
     }
 
-    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Reply) -> bool {
         let Some(thought) = block.member("reasoningContent").filter(|_| kind.is_none()) else { return false };
         let text = thought.pointer("/reasoningText/text").and_then(Value::as_str);
         said.reasoning.push_str(text.unwrap_or_default());
@@ -105,21 +101,18 @@ impl WireFormat for Converse {
             model: "assistant",
             key: "content",
             system: |text| json!([{"text": text}]),
-            assistant: |writer, at, blocks| messages::assistant(writer, at, blocks, own_block),
+            assistant: |writer, at, blocks| messages::assistant(writer, at, blocks, tool_use, reasoning),
         };
         writer.part_list(messages, &list)
     }
 }
 
-fn own_block(own: Own<'_>) -> Value {
-    match own {
-        Own::Call(call) => {
-            json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}})
-        }
-        Own::Reasoning { text, signature } => {
-            json!({"reasoningContent": {"reasoningText": {"text": text, "signature": signature}}})
-        }
-    }
+fn tool_use(call: &ToolUseBlock) -> Value {
+    json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.input}})
+}
+
+fn reasoning(text: &str, signature: &str) -> Value {
+    json!({"reasoningContent": {"reasoningText": {"text": text, "signature": signature}}})
 }
 
 /// One block of a message or of a result.
@@ -128,25 +121,25 @@ fn block(reader: &mut Reader<'_>, given: &Value) -> Option<Block> {
     match kind.as_str() {
         "text" => body.as_str().map(Block::text),
         "image" | "document" => {
-            let data = body.get("source").and_then(|source| text(source, "bytes"))?;
-            let format = text(body, "format")?;
+            let data = body.get("source").and_then(|source| source.text("bytes"))?;
+            let format = body.text("format")?;
             let mime =
                 if kind == "image" { format!("image/{format}") } else { media::mime_of(format)?.to_owned() };
-            Some(bytes(&mime, data, text(body, "name").unwrap_or_default()))
+            Some(bytes(&mime, data, body.text("name").unwrap_or_default()))
         }
         "reasoningContent" => {
             let thought = body.get("reasoningText")?;
-            Some(Block::Thinking(reader.thinking(text(thought, "text")?, text(thought, "signature"))))
+            Some(Block::Thinking(reader.thinking(thought.text("text")?, thought.text("signature"))))
         }
         "toolUse" => {
-            let call = reader.call(text(body, "toolUseId"), text(body, "name")?, body.get("input"));
+            let call = reader.call(body.text("toolUseId"), body.text("name")?, body.get("input"));
             Some(Block::ToolUse(call))
         }
         "toolResult" => {
-            let id = reader.answered(text(body, "toolUseId"), None);
+            let id = reader.answered(body.text("toolUseId"), None);
             let mut structured = None;
             let mut blocks = Vec::new();
-            for inner in list(body, "content") {
+            for inner in body.list("content") {
                 match inner.get("json") {
                     Some(value) if structured.is_none() => structured = Some(value.clone()),
                     Some(_) | None => {
@@ -154,7 +147,7 @@ fn block(reader: &mut Reader<'_>, given: &Value) -> Option<Block> {
                     }
                 }
             }
-            Some(result(id, blocks, text(body, "status") == Some("error"), structured))
+            Some(result(id, blocks, body.text("status") == Some("error"), structured))
         }
         _ => None,
     }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::stream::{Key, State, StreamEvent};
+use crate::wire::Members as _;
+use crate::wire::stream::{Key, State, StreamEvent, call_at};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let index =
@@ -10,8 +11,7 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
     if let Some(start) = event.get("contentBlockStart")
         && let Some(tool) = start.pointer("/start/toolUse")
     {
-        let at = |key: &str| tool.get(key).and_then(Value::as_str);
-        state.begin(index(start), at("toolUseId"), at("name"), out);
+        state.begin(index(start), tool.text("toolUseId"), tool.text("name"), out);
     }
     if let Some(body) = event.get("contentBlockDelta") {
         let key = index(body);
@@ -34,11 +34,11 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
 }
 
 fn continue_block(state: &mut State, key: Key, delta: &Value, out: &mut Vec<StreamEvent>) {
-    if let Some(text) = delta.get("text").and_then(Value::as_str) {
+    if let Some(text) = delta.text("text") {
         state.text(text, out);
     }
     if let Some(piece) = delta.pointer("/toolUse/input")
-        && let Some(call) = state.open.get(&key).filter(|call| !call.given())
+        && let Some(call) = call_at(&mut state.open, &key).filter(|call| !call.given())
     {
         call.arguments.add(Some(piece).filter(|piece| *piece != ""));
     }
@@ -46,7 +46,7 @@ fn continue_block(state: &mut State, key: Key, delta: &Value, out: &mut Vec<Stre
         if !state.thought.is_open() {
             state.thought.begin(key, json!({}));
         }
-        let at = |name: &str| thought.get(name).and_then(Value::as_str).unwrap_or_default();
+        let at = |name: &str| thought.text(name).unwrap_or_default();
         State::reasoning(at("text"), out);
         state.thought.add("text", at("text"));
         state.thought.add("signature", at("signature"));

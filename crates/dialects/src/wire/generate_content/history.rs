@@ -3,10 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{Placement, Protocol};
-use crate::wire::history::{
-    AssistantBlock, Block, Call, MediaBlock, Reader, Role, Source, ThinkingBlock, Writer, bytes, list,
-    result, text,
-};
+use crate::wire::Members as _;
+use crate::wire::history::{Block, Reader, Role, Source, ThinkingBlock, ToolUseBlock, Writer, bytes, result};
 
 /// The role called `name`.
 pub(super) fn role(name: Option<&str>) -> Option<Role> {
@@ -27,14 +25,14 @@ fn member<'v>(part: &'v Value, camel: &str, snake: &str) -> Option<&'v Value> {
 pub(super) fn part(reader: &mut Reader<'_>, part: &Value) -> Option<Block> {
     let signature = member(part, "thoughtSignature", "thought_signature").and_then(Value::as_str);
     if let Some(call) = member(part, "functionCall", "function_call") {
-        let mut block = reader.call(text(call, "id"), text(call, "name")?, call.get("args"));
+        let mut block = reader.call(call.text("id"), call.text("name")?, call.get("args"));
         block.signature = signature.map(str::to_owned);
         return Some(Block::ToolUse(block));
     }
     if let Some(response) = member(part, "functionResponse", "function_response") {
         return Some(function_response(reader, response));
     }
-    if let Some(text) = text(part, "text") {
+    if let Some(text) = part.text("text") {
         let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
         if is_thought || (text.is_empty() && signature.is_some()) {
             let mut thought = reader.thinking(text, signature);
@@ -53,68 +51,66 @@ pub(super) fn part(reader: &mut Reader<'_>, part: &Value) -> Option<Block> {
 fn media(part: &Value) -> Option<Block> {
     if let Some(inline) = member(part, "inlineData", "inline_data") {
         let mime = member(inline, "mimeType", "mime_type")?.as_str()?;
-        return Some(bytes(mime, text(inline, "data")?, ""));
+        return Some(bytes(mime, inline.text("data")?, ""));
     }
     let file = member(part, "fileData", "file_data")?;
     let mime = member(file, "mimeType", "mime_type").and_then(Value::as_str);
     let url = member(file, "fileUri", "file_uri")?.as_str()?.to_owned();
     let source = Source::Url { url, media_type: mime.map(str::to_owned) };
     match mime.and_then(|mime| mime.split('/').next()) {
-        Some("image") | None => Some(Block::Image(MediaBlock { source, extra: Map::new() })),
-        Some("audio") => Some(Block::Audio(MediaBlock { source, extra: Map::new() })),
+        Some("image") | None => Some(Block::Image(source.into())),
+        Some("audio") => Some(Block::Audio(source.into())),
         Some(_) => None,
     }
 }
 
+/// What a response in our form says; `None` if it is another object.
+fn said(response: &Value) -> Option<&Value> {
+    let members = response.as_object()?;
+    let ours = |key: &String| matches!(key.as_str(), "output" | "error" | "structuredContent");
+    let is_ours = members.keys().all(ours) && (members.len() == 1 || members.has("structuredContent"));
+    members.member("error").or_else(|| members.member("output")).filter(|_| is_ours)
+}
+
 fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
-    let id = reader.answered(text(given, "id"), text(given, "name"));
+    let id = reader.answered(given.text("id"), given.text("name"));
     let mut blocks = Vec::new();
-    let mut structured = None;
+    let mut structured;
     let mut failed = false;
-    match given.get("response") {
-        Some(Value::Object(response)) => {
-            let said = response.get("error").or_else(|| response.get("output"));
-            let others =
-                response.keys().any(|key| !matches!(key.as_str(), "output" | "error" | "structuredContent"));
+    let response = given.get("response");
+    match response.and_then(said) {
+        Some(said) => {
+            failed = response.is_some_and(|response| response.has("error"));
+            structured = response.and_then(|response| response.get("structuredContent")).cloned();
             match said {
-                Some(said)
-                    if !others && (response.len() == 1 || response.contains_key("structuredContent")) =>
-                {
-                    failed = response.contains_key("error");
-                    structured = response.get("structuredContent").cloned();
-                    match said {
-                        Value::String(text) if text.is_empty() => {}
-                        Value::String(text) => blocks.push(Block::text(text)),
-                        other => structured = Some(other.clone()),
-                    }
-                }
-                Some(_) | None => structured = Some(Value::Object(response.clone())),
+                Value::String(text) if text.is_empty() => {}
+                Value::String(text) => blocks.push(Block::text(text)),
+                other => structured = Some(other.clone()),
             }
         }
-        Some(other) => structured = Some(other.clone()),
-        None => {}
+        None => structured = response.cloned(),
     }
-    for part in list(given, "parts") {
+    for part in given.list("parts") {
         blocks.push(media(part).unwrap_or_else(|| reader.opaque(part)));
     }
     result(id, blocks, failed, structured)
 }
 
 /// Parts of what the model said.
-pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[AssistantBlock]) -> Vec<Value> {
+pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[Block]) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut called = false;
     for block in blocks {
         match block {
-            AssistantBlock::Call(call) => {
+            Block::ToolUse(call) => {
                 parts.push(function_call(writer, call, called));
                 called = true;
             }
-            AssistantBlock::Block(Block::Thinking(thought)) => match thinking(thought) {
+            Block::Thinking(thought) => match thinking(thought) {
                 Some(written) => parts.push(written),
                 None => writer.warn(at, "reasoning of another provider is left out"),
             },
-            AssistantBlock::Block(block) => {
+            block => {
                 let mut written =
                     writer.assistant_block(at, block, Placement::Result).map(|part| writer.part(part));
                 if let (Block::Text(text), Some(Value::Object(members))) = (block, &mut written)
@@ -130,14 +126,14 @@ pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[Assistan
 }
 
 /// The first call of a turn needs a signature; the others have none of their own.
-fn function_call(writer: &Writer<'_>, call: &Call, called: bool) -> Value {
+fn function_call(writer: &Writer<'_>, call: &ToolUseBlock, called: bool) -> Value {
     let rules = writer.rules();
     let mut body = Map::new();
     if rules.call_ids {
         body.insert("id".into(), call.id.clone().into());
     }
     body.insert("name".into(), call.name.clone().into());
-    body.insert("args".into(), call.arguments.clone());
+    body.insert("args".into(), call.input.clone());
     let mut part = Map::from_iter([("functionCall".to_owned(), Value::Object(body))]);
     let foreign = rules.foreign_signature.as_ref().filter(|_| !called);
     if let Some(signature) = call.signature.as_ref().or(foreign) {

@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{ARGS, Envelope, Layout, Malformed, Said, inner, part_signature};
+use super::calls::{ARGS, Envelope, Layout, Malformed, Reply, inner, part_signature};
 use super::functions::part;
 use super::history::{Conversation, Message, PartList, Reader, Writer};
 use super::results::{Media, Part, Prepared, Source};
@@ -16,22 +16,18 @@ use crate::dialect::{ErrorStyle, MessageRules};
 pub(crate) struct GenerateContent;
 
 impl WireFormat for GenerateContent {
-    fn dialect(&self) -> &'static str {
-        "gemini"
-    }
-
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         Some(Envelope::Alternatives(response.member("candidates")?.as_array()?))
     }
 
     /// Parts have no type: their members show what they are.
-    fn read_block(&self, kind: Option<&str>, part: &Object, said: &mut Said) -> bool {
+    fn read_block(&self, kind: Option<&str>, part: &Object, said: &mut Reply) -> bool {
         let others = ["functionCall", "function_call", "toolUse", "reasoningContent", "name"];
         if kind.is_some() || others.iter().any(|key| part.has(key)) {
             return false;
         }
         let signature = part_signature(part);
-        let text = part.member("text").and_then(Value::as_str);
+        let text = part.text("text");
         if text.is_none() && signature.is_none() {
             return false;
         }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::wire::Members as _;
 use crate::wire::calls::part_signature;
 use crate::wire::stream::{Outcome, Partial, State, StreamEvent};
 
@@ -31,7 +32,7 @@ fn push_part(state: &mut State, part: &Map<String, Value>, out: &mut Vec<StreamE
         state.read_whole(part, out);
         return;
     }
-    let text = part.get("text").and_then(Value::as_str).unwrap_or_default();
+    let text = part.text("text").unwrap_or_default();
     if part.get("thought") == Some(&Value::Bool(true)) {
         State::reasoning(text, out);
     } else {
@@ -46,19 +47,19 @@ fn push_partial(
     call: &Map<String, Value>,
     out: &mut Vec<StreamEvent>,
 ) {
-    let at = |key: &str| call.get(key).and_then(Value::as_str);
-    if at("name").is_some_and(|name| state.partial.as_ref().is_some_and(|open| open.call.call.name != name)) {
+    let name = call.text("name");
+    if name.is_some_and(|name| state.partial.as_ref().is_some_and(|open| open.call.call.name != name)) {
         state.close_partial(Outcome::Complete, out);
     }
     state.native(out);
     let limit = state.options.argument_limit;
     let partial = state.partial.get_or_insert_with(|| Partial::new(limit));
-    partial.call.set_id(at("id"));
-    partial.call.set_name(at("name"));
+    partial.call.set_id(call.text("id"));
+    partial.call.set_name(name);
     let call_so_far = &mut partial.call.call;
     call_so_far.signature = part_signature(part).or(call_so_far.signature.take());
-    for piece in call.get("partialArgs").and_then(Value::as_array).into_iter().flatten() {
-        let Some(path) = piece.get("jsonPath").and_then(Value::as_str) else { continue };
+    for piece in call.list("partialArgs") {
+        let Some(path) = piece.text("jsonPath") else { continue };
         let value = ["stringValue", "numberValue", "boolValue"].iter().find_map(|key| piece.get(*key));
         let continues = piece.get("willContinue") == Some(&Value::Bool(true));
         partial.add(path, value.cloned().unwrap_or_default(), continues, limit);

@@ -11,7 +11,6 @@ mod transfer;
 mod turns;
 mod write;
 
-pub use crate::wire::text::{ToolTurns, to_text};
 pub use codec::TranslatedTools;
 pub use neutral::{
     Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, TextBlock, ThinkingBlock,
@@ -21,8 +20,7 @@ pub use read::from_dialect;
 pub use transfer::{TransferMode, transfer};
 pub use write::to_dialect;
 
-pub(crate) use read::{Reader, bytes, image, list, result, text};
-pub(crate) use turns::{AssistantBlock, Call};
+pub(crate) use read::{Reader, bytes, image, result};
 pub(crate) use write::{PartList, Writer, Written};
 
 use serde_json::Value;

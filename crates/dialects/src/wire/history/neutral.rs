@@ -38,7 +38,7 @@ impl Message {
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The instructions.
     System,
@@ -49,6 +49,7 @@ pub enum Role {
     /// Tools that answer the model.
     Tool,
     /// A role that the format does not know.
+    #[serde(untagged)]
     Other(String),
 }
 
@@ -62,24 +63,6 @@ impl Role {
             Self::Tool => "tool",
             Self::Other(name) => name,
         }
-    }
-}
-
-impl From<String> for Role {
-    fn from(name: String) -> Self {
-        match name.as_str() {
-            "system" => Self::System,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            _ => Self::Other(name),
-        }
-    }
-}
-
-impl From<Role> for String {
-    fn from(role: Role) -> Self {
-        role.name().to_owned()
     }
 }
 
@@ -147,6 +130,11 @@ impl Block {
     pub fn text(text: &str) -> Self {
         Self::Text(TextBlock { text: text.to_owned(), extra: Map::new() })
     }
+
+    /// A block of an embedded resource.
+    pub(crate) fn resource(resource: Value) -> Self {
+        Self::Resource(ResourceBlock { resource, extra: Map::new() })
+    }
 }
 
 /// Text.
@@ -167,6 +155,12 @@ pub struct MediaBlock {
     /// All other members.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl From<Source> for MediaBlock {
+    fn from(source: Source) -> Self {
+        Self { source, extra: Map::new() }
+    }
 }
 
 /// Where the bytes of an image or of audio are.
@@ -202,7 +196,7 @@ pub struct ResourceBlock {
 }
 
 /// The model's reasoning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThinkingBlock {
     /// What of it may be read.
     pub thinking: String,
@@ -221,7 +215,7 @@ pub struct ThinkingBlock {
 }
 
 /// A call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolUseBlock {
     /// The call's id.
     pub id: String,

@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::codec::TranslatedTools;
 use super::neutral::{
-    Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, ThinkingBlock,
-    ToolResultBlock, ToolUseBlock,
+    Block, Content, MediaBlock, Message, OpaqueBlock, Role, Source, ThinkingBlock, ToolResultBlock,
+    ToolUseBlock,
 };
 use super::{Conversation, Warning};
 use crate::dialect::Protocol;
-use crate::wire::format;
 use crate::wire::results::IdMap;
 use crate::wire::results::piece::split_data_url;
+use crate::wire::{Members as _, format};
 
 /// Reads a conversation of the API `protocol`; `ids` is the table that [`to_dialect`](super::to_dialect) filled, or
 /// an empty one.
@@ -49,6 +49,12 @@ impl Reader<'_> {
         self.warnings.push(Warning { message: self.at, text: text.into() });
     }
 
+    /// The role of a message whose own is none that the API knows.
+    pub(crate) fn unknown_role(&mut self, name: Option<&str>) -> Role {
+        self.warn(format!("unknown role `{}` is read as the user's", name.unwrap_or_default()));
+        Role::User
+    }
+
     /// A call; without an id it gets one of ours.
     pub(crate) fn call(
         &mut self,
@@ -61,14 +67,8 @@ impl Reader<'_> {
         let name = self.codec.mcp_name(wire_name);
         let arguments = self.arguments(wire_name, arguments);
         self.open.push((id.clone(), wire_name.to_owned()));
-        ToolUseBlock {
-            input: self.codec.decode(&name, &arguments),
-            id,
-            name,
-            signature: None,
-            item_id: None,
-            extra: Map::new(),
-        }
+        let input = self.codec.decode(&name, &arguments);
+        ToolUseBlock { id, name, input, ..ToolUseBlock::default() }
     }
 
     fn arguments(&mut self, wire_name: &str, arguments: Option<&Value>) -> Value {
@@ -107,11 +107,8 @@ impl Reader<'_> {
     }
 
     pub(crate) fn opaque(&self, payload: &Value) -> Block {
-        Block::Opaque(OpaqueBlock {
-            origin: self.protocol.name().to_owned(),
-            payload: payload.clone(),
-            extra: Map::new(),
-        })
+        let origin = self.protocol.name().to_owned();
+        Block::Opaque(OpaqueBlock { origin, payload: payload.clone(), extra: Map::new() })
     }
 
     pub(crate) fn thinking(&self, text: &str, signature: Option<&str>) -> ThinkingBlock {
@@ -119,8 +116,7 @@ impl Reader<'_> {
             thinking: text.to_owned(),
             signature: signature.map(str::to_owned),
             origin: Some(self.protocol.name().to_owned()),
-            payload: None,
-            extra: Map::new(),
+            ..ThinkingBlock::default()
         }
     }
 
@@ -135,11 +131,8 @@ impl Reader<'_> {
     ) {
         for (index, message) in given.iter().enumerate() {
             self.at = index;
-            let name = text(message, "role");
-            let role = role(name).unwrap_or_else(|| {
-                self.warn(format!("unknown role `{}` is read as the user's", name.unwrap_or_default()));
-                Role::User
-            });
+            let name = message.text("role");
+            let role = role(name).unwrap_or_else(|| self.unknown_role(name));
             let blocks = self.parts(message.get(key), part);
             let only_results =
                 !blocks.is_empty() && blocks.iter().all(|block| matches!(block, Block::ToolResult(_)));
@@ -168,13 +161,10 @@ impl Reader<'_> {
         let list = system.get("parts").unwrap_or(system);
         match list {
             Value::String(text) => vec![Block::text(text)],
-            Value::Array(items) => items
-                .iter()
-                .map(|item| match item.get("text").and_then(Value::as_str) {
-                    Some(text) => Block::text(text),
-                    None => self.opaque(item),
-                })
-                .collect(),
+            Value::Array(items) => {
+                let block = |item: &Value| item.text("text").map_or_else(|| self.opaque(item), Block::text);
+                items.iter().map(block).collect()
+            }
             other => vec![self.opaque(other)],
         }
     }
@@ -194,32 +184,18 @@ pub(crate) fn result(id: String, content: Vec<Block>, failed: bool, structured: 
 
 /// An image block from an address or a data URL.
 pub(crate) fn image(url: &str) -> Block {
-    let source = match split_data_url(url) {
+    Block::Image(MediaBlock::from(match split_data_url(url) {
         Some((mime, data)) => Source::Base64 { media_type: mime.to_owned(), data: data.to_owned() },
         None => Source::Url { url: url.to_owned(), media_type: None },
-    };
-    Block::Image(MediaBlock { source, extra: Map::new() })
+    }))
 }
 
 /// A block for bytes of any type.
 pub(crate) fn bytes(mime: &str, data: &str, name: &str) -> Block {
     let source = Source::Base64 { media_type: mime.to_owned(), data: data.to_owned() };
     match mime.split('/').next() {
-        Some("image") => Block::Image(MediaBlock { source, extra: Map::new() }),
-        Some("audio") => Block::Audio(MediaBlock { source, extra: Map::new() }),
-        Some(_) | None => Block::Resource(ResourceBlock {
-            resource: json!({"uri": name, "mimeType": mime, "blob": data}),
-            extra: Map::new(),
-        }),
+        Some("image") => Block::Image(source.into()),
+        Some("audio") => Block::Audio(source.into()),
+        Some(_) | None => Block::resource(json!({"uri": name, "mimeType": mime, "blob": data})),
     }
-}
-
-/// The text under `key`.
-pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
-    value.get(key).and_then(Value::as_str)
-}
-
-/// The list under `key`.
-pub(crate) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

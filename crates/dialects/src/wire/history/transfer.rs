@@ -1,10 +1,9 @@
 //! Conversations from one dialect to another.
 
-use super::{
-    Conversation, HistoryOptions, ToolTurns, TranslatedTools, Warning, from_dialect, to_dialect, to_text,
-};
+use super::{Conversation, HistoryOptions, TranslatedTools, Warning, from_dialect, to_dialect};
 use crate::dialect::Dialect;
 use crate::wire::results::IdMap;
+use crate::wire::text::to_text;
 
 /// What becomes of calls and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,15 +52,8 @@ pub fn transfer(
 ) -> (Conversation, Vec<Warning>) {
     let (mut messages, mut warnings) =
         from_dialect(conversation, from.messages.protocol, from_tools, &IdMap::new(from));
-    let turns = match mode {
-        TransferMode::Native => None,
-        TransferMode::Text => Some(ToolTurns::Describe),
-        TransferMode::TextOnly => Some(ToolTurns::Drop),
-    };
-    if let Some(turns) = turns {
-        let (texts, lost) = to_text(&messages, turns);
-        warnings.extend(lost);
-        messages = texts.into_iter().filter_map(|text| serde_json::from_value(text).ok()).collect();
+    if mode != TransferMode::Native {
+        messages = to_text(&messages, mode == TransferMode::Text, &mut warnings);
     }
     let (written, lost) = to_dialect(&messages, to, to_tools, &mut IdMap::new(to), options);
     warnings.extend(lost);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Warning;
 use super::codec::TranslatedTools;
-use super::neutral::{Block, Content, Message, Role, ToolResultBlock};
+use super::neutral::{Block, Content, Message, Role, ToolResultBlock, ToolUseBlock};
 use crate::wire::results::IdMap;
 
 /// Stands for a result that the conversation does not hold.
@@ -24,26 +24,10 @@ pub(crate) struct Turn {
 pub(crate) enum TurnKind {
     System(Vec<Block>),
     User(Vec<Block>),
-    Assistant(Vec<AssistantBlock>),
+    /// Ids, names and arguments of calls are the dialect's.
+    Assistant(Vec<Block>),
     /// The results of the turn before, in the order of its calls.
     Results(Vec<Reply>),
-}
-
-/// A block of the model's.
-#[derive(Clone, Debug)]
-pub(crate) enum AssistantBlock {
-    Call(Call),
-    Block(Block),
-}
-
-/// A call as the dialect spells it.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) arguments: Value,
-    pub(crate) signature: Option<String>,
-    pub(crate) item_id: Option<String>,
 }
 
 /// A result as the dialect spells it; `result` has the shape of MCP's.
@@ -164,7 +148,7 @@ impl Builder<'_> {
         let mut written = Vec::with_capacity(blocks.len());
         for block in blocks {
             let Block::ToolUse(call) = block else {
-                written.push(AssistantBlock::Block(block));
+                written.push(block);
                 continue;
             };
             let count = uses.entry(call.id.clone()).or_default();
@@ -176,12 +160,12 @@ impl Builder<'_> {
             };
             *count += 1;
             let name = self.codec.wire_name(&call.name);
-            let mut arguments = self.codec.encode(&call.name, &call.input);
-            if arguments.is_null() {
-                arguments = json!({});
-            } else if !arguments.is_object() {
+            let mut input = self.codec.encode(&call.name, &call.input);
+            if input.is_null() {
+                input = json!({});
+            } else if !input.is_object() {
                 self.warn(message, format!("arguments of `{}` are no object", call.name));
-                arguments = json!({"raw": arguments});
+                input = json!({"raw": input});
             }
             self.open.push(OpenCall {
                 original: call.id,
@@ -189,13 +173,7 @@ impl Builder<'_> {
                 name: name.clone(),
                 answered: false,
             });
-            written.push(AssistantBlock::Call(Call {
-                id: wire,
-                name,
-                arguments,
-                signature: call.signature,
-                item_id: call.item_id,
-            }));
+            written.push(Block::ToolUse(ToolUseBlock { id: wire, name, input, ..call }));
         }
         self.turns.push(Turn { message, kind: TurnKind::Assistant(written) });
     }

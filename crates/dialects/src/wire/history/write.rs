@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::codec::TranslatedTools;
 use super::neutral::{Block, Message};
-use super::turns::{AssistantBlock, Reply, Turn, TurnKind, turns};
+use super::turns::{Reply, Turn, TurnKind, turns};
 use super::{Conversation, HistoryOptions, Warning};
 use crate::dialect::{Dialect, MessageRules, Placement, Placements, ReasoningScope};
 use crate::wire::results::arrange::placement;
@@ -48,7 +48,7 @@ pub(crate) struct PartList {
     /// The request's own member for instructions.
     pub(crate) system: fn(&str) -> Value,
     /// What the model said.
-    pub(crate) assistant: fn(&mut Writer<'_>, usize, &[AssistantBlock]) -> Vec<Value>,
+    pub(crate) assistant: fn(&mut Writer<'_>, usize, &[Block]) -> Vec<Value>,
 }
 
 /// A block that went through the dialect's rules.
@@ -73,7 +73,7 @@ impl Writer<'_> {
     pub(crate) fn message_list(
         &mut self,
         messages: &[Message],
-        assistant: impl Fn(&mut Self, usize, &[AssistantBlock]) -> Vec<Value>,
+        assistant: impl Fn(&mut Self, usize, &[Block]) -> Vec<Value>,
     ) -> Conversation {
         let turns = self.turns(messages);
         let last_question = turns.iter().rposition(|turn| matches!(turn.kind, TurnKind::User(_)));

@@ -1,12 +1,10 @@
 //! Conversations as messages of blocks.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::dialect::{Placement, Protocol};
-use crate::wire::history::{
-    AssistantBlock, Block, Call, MediaBlock, Reader, ResourceBlock, Role, Source, ThinkingBlock, Writer,
-    bytes, result, text,
-};
+use crate::wire::Members as _;
+use crate::wire::history::{Block, Reader, Role, Source, ThinkingBlock, ToolUseBlock, Writer, bytes, result};
 
 /// The role called `name`.
 pub(crate) fn role(name: Option<&str>) -> Option<Role> {
@@ -20,20 +18,23 @@ pub(crate) fn role(name: Option<&str>) -> Option<Role> {
 
 /// One block of a message or of a result.
 pub(super) fn block(reader: &mut Reader<'_>, given: &Value) -> Option<Block> {
-    match text(given, "type")? {
-        "text" => text(given, "text").map(Block::text),
-        "image" => media(given.get("source")?),
+    match given.text("type")? {
+        "text" => given.text("text").map(Block::text),
+        "image" => {
+            let source: Source = serde_json::from_value(given.get("source")?.clone()).ok()?;
+            Some(Block::Image(source.into()))
+        }
         "document" => document(given),
         "thinking" => {
-            let thought = reader.thinking(text(given, "thinking")?, text(given, "signature"));
+            let thought = reader.thinking(given.text("thinking")?, given.text("signature"));
             Some(Block::Thinking(thought))
         }
         "tool_use" => {
-            let call = reader.call(text(given, "id"), text(given, "name")?, given.get("input"));
+            let call = reader.call(given.text("id"), given.text("name")?, given.get("input"));
             Some(Block::ToolUse(call))
         }
         "tool_result" => {
-            let id = reader.answered(text(given, "tool_use_id"), None);
+            let id = reader.answered(given.text("tool_use_id"), None);
             let blocks = reader.parts(given.get("content"), block);
             let failed = given.get("is_error").and_then(Value::as_bool).unwrap_or(false);
             Some(result(id, blocks, failed, None))
@@ -42,54 +43,39 @@ pub(super) fn block(reader: &mut Reader<'_>, given: &Value) -> Option<Block> {
     }
 }
 
-fn media(source: &Value) -> Option<Block> {
-    let source: Source = serde_json::from_value(source.clone()).ok()?;
-    Some(Block::Image(MediaBlock { source, extra: Map::new() }))
-}
-
 fn document(given: &Value) -> Option<Block> {
     let source = given.get("source")?;
-    let name = text(given, "title").unwrap_or_default();
-    match text(source, "type")? {
-        "base64" => Some(bytes(text(source, "media_type")?, text(source, "data")?, name)),
-        "text" => Some(resource(name, text(source, "data")?)),
+    let name = given.text("title").unwrap_or_default();
+    match source.text("type")? {
+        "base64" => Some(bytes(source.text("media_type")?, source.text("data")?, name)),
+        "text" => Some(Block::resource(json!({"uri": name, "text": source.text("data")?}))),
         _ => None,
     }
 }
 
-fn resource(uri: &str, content: &str) -> Block {
-    Block::Resource(ResourceBlock { resource: json!({"uri": uri, "text": content}), extra: Map::new() })
-}
-
-/// Writes what the model said; `own` writes a call, or reasoning with its signature.
+/// Writes what the model said, with `tool_use` for a call, and `reasoning` for that and its signature.
 pub(crate) fn assistant(
     writer: &mut Writer<'_>,
     at: usize,
-    blocks: &[AssistantBlock],
-    own: fn(Own<'_>) -> Value,
+    blocks: &[Block],
+    tool_use: fn(&ToolUseBlock) -> Value,
+    reasoning: fn(&str, &str) -> Value,
 ) -> Vec<Value> {
     let mut content = Vec::with_capacity(blocks.len());
     for block in blocks {
         match block {
-            AssistantBlock::Call(call) => content.push(own(Own::Call(call))),
-            AssistantBlock::Block(Block::Thinking(thought)) => match signature(thought) {
-                Some(signature) => content.push(own(Own::Reasoning { text: &thought.thinking, signature })),
+            Block::ToolUse(call) => content.push(tool_use(call)),
+            Block::Thinking(thought) => match signature(thought) {
+                Some(signature) => content.push(reasoning(&thought.thinking, signature)),
                 None => writer.warn(at, "reasoning without this provider's signature is left out"),
             },
-            AssistantBlock::Block(block) => {
+            block => {
                 let written = writer.assistant_block(at, block, Placement::Note);
                 content.extend(written.map(|written| writer.part(written)));
             }
         }
     }
     content
-}
-
-/// What two APIs say in blocks of their own spelling.
-#[derive(Clone, Copy)]
-pub(crate) enum Own<'a> {
-    Call(&'a Call),
-    Reasoning { text: &'a str, signature: &'a str },
 }
 
 /// Reasoning is replayed only as it came: signed by the provider. Messages and Converse carry the same signatures.

@@ -3,13 +3,13 @@
 mod history;
 mod stream;
 
-pub(crate) use history::{Own, assistant, role};
+pub(crate) use history::{assistant, role};
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{INPUT, Layout, Malformed, Said};
-use super::history::{Conversation, Message, PartList, Reader, Writer};
-use super::results::{Media, MediaKind, Part, Prepared, Source, content_list};
+use super::calls::{INPUT, Layout, Malformed, Reply};
+use super::history::{Conversation, Message, PartList, Reader, ToolUseBlock, Writer};
+use super::results::{Media, MediaKind, Part, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
@@ -17,11 +17,7 @@ use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 pub(crate) struct Messages;
 
 impl WireFormat for Messages {
-    fn dialect(&self) -> &'static str {
-        "anthropic"
-    }
-
-    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Reply) -> bool {
         match kind {
             Some("thinking") => {
                 let text = ["thinking", "content"].iter().find_map(|key| block.member(key)?.as_str());
@@ -35,7 +31,7 @@ impl WireFormat for Messages {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        let is_block = map.member("type").and_then(Value::as_str) == Some("tool_use");
+        let is_block = map.text("type") == Some("tool_use");
         Ok(is_block.then(|| Layout::of(Protocol::Messages, map, &["id", "type", "name", "input"], INPUT)))
     }
 
@@ -45,7 +41,7 @@ impl WireFormat for Messages {
 
     fn is_chunk(&self, chunk: &Object) -> bool {
         let kinds = ["message_start", "content_block_start", "content_block_delta", "content_block_stop"];
-        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+        chunk.text("type").is_some_and(|kind| kinds.contains(&kind))
     }
 
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
@@ -53,10 +49,7 @@ impl WireFormat for Messages {
     }
 
     fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
-        let source = match &media.source {
-            Source::Data(data) => json!({"type": "base64", "media_type": media.mime, "data": data}),
-            Source::Url(url) => json!({"type": "url", "url": url}),
-        };
+        let source = media::source(media);
         match (media.kind, media.uri.filter(|uri| !uri.is_empty())) {
             (MediaKind::Image, _) => json!({"type": "image", "source": source}),
             (MediaKind::Audio | MediaKind::File, Some(uri)) => {
@@ -70,15 +63,12 @@ impl WireFormat for Messages {
         let mut block = Map::new();
         block.insert("type".into(), "tool_result".into());
         block.insert("tool_use_id".into(), result.id().into());
-        match result.arranged.parts.as_slice() {
-            [] => {}
-            [Part::Text(text)] => {
-                block.insert("content".into(), text.clone().into());
-            }
-            _ => {
-                block.insert("content".into(), content_list(self, &result.arranged).into());
-            }
-        }
+        let content = match result.arranged.parts.as_slice() {
+            [] => None,
+            [Part::Text(text)] => Some(text.clone().into()),
+            _ => Some(content_list(self, &result.arranged).into()),
+        };
+        block.extend(content.map(|content| ("content".to_owned(), content)));
         if result.arranged.failed && self.marks_failure(rules.errors) {
             block.insert("is_error".into(), true.into());
         }
@@ -111,19 +101,16 @@ impl WireFormat for Messages {
             model: "assistant",
             key: "content",
             system: |text| text.into(),
-            assistant: |writer, at, blocks| assistant(writer, at, blocks, own_block),
+            assistant: |writer, at, blocks| assistant(writer, at, blocks, tool_use, thinking),
         };
         writer.part_list(messages, &list)
     }
 }
 
-fn own_block(own: Own<'_>) -> Value {
-    match own {
-        Own::Call(call) => {
-            json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
-        }
-        Own::Reasoning { text, signature } => {
-            json!({"type": "thinking", "thinking": text, "signature": signature})
-        }
-    }
+fn tool_use(call: &ToolUseBlock) -> Value {
+    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input})
+}
+
+fn thinking(text: &str, signature: &str) -> Value {
+    json!({"type": "thinking", "thinking": text, "signature": signature})
 }

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::wire::stream::{Key, State, StreamEvent};
+use crate::wire::Members as _;
+use crate::wire::stream::{Key, State, StreamEvent, call_at};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let index = Key::Index(event.get("index").and_then(Value::as_u64).unwrap_or_default());
-    match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+    match event.text("type").unwrap_or_default() {
         "message_start" => {
             state.usage(event.pointer("/message/usage"), "input_tokens", "output_tokens");
         }
@@ -31,26 +32,22 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
 }
 
 fn start(state: &mut State, index: Key, block: &Value, out: &mut Vec<StreamEvent>) {
-    let at = |key: &str| block.get(key).and_then(Value::as_str);
-    match at("type").unwrap_or_default() {
+    match block.text("type").unwrap_or_default() {
         "tool_use" => {
-            let Some(open) = state.begin(index, at("id"), at("name"), out) else { return };
+            let Some(open) = state.begin(index, block.text("id"), block.text("name"), out) else { return };
             // The input of a start is empty, except where the server does not stream it.
             if let Some(input) =
                 block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()))
             {
                 open.arguments.set(input);
             }
-            let extras = block.as_object().into_iter().flatten();
-            for (key, value) in
-                extras.filter(|(key, _)| !matches!(key.as_str(), "type" | "id" | "name" | "input"))
-            {
-                open.call.extra.insert(key.clone(), value.clone());
+            if let Value::Object(members) = block {
+                open.keep_others(members, &["type", "id", "name", "input"]);
             }
         }
-        "text" => state.text(at("text").unwrap_or_default(), out),
+        "text" => state.text(block.text("text").unwrap_or_default(), out),
         "thinking" => {
-            State::reasoning(at("thinking").unwrap_or_default(), out);
+            State::reasoning(block.text("thinking").unwrap_or_default(), out);
             state.thought.begin(index, block.clone());
         }
         "redacted_thinking" => out.push(StreamEvent::ReasoningItem(block.clone())),
@@ -59,11 +56,11 @@ fn start(state: &mut State, index: Key, block: &Value, out: &mut Vec<StreamEvent
 }
 
 fn continue_block(state: &mut State, index: &Key, delta: &Value, out: &mut Vec<StreamEvent>) {
-    let at = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+    let at = |key: &str| delta.text(key).unwrap_or_default();
     match at("type") {
         "text_delta" => state.text(at("text"), out),
         "input_json_delta" => {
-            if let Some(call) = state.open.get(index).filter(|call| !call.given()) {
+            if let Some(call) = call_at(&mut state.open, index).filter(|call| !call.given()) {
                 let piece = at("partial_json");
                 if !piece.is_empty() {
                     call.arguments.push(piece);

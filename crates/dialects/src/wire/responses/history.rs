@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::dialect::{Placement, Protocol};
+use crate::wire::Members as _;
 use crate::wire::history::{
-    AssistantBlock, Block, Call, Content, Message, Reader, Role, ThinkingBlock, Writer, Written, bytes,
-    image, list, result, text,
+    Block, Content, Message, Reader, Role, ThinkingBlock, ToolUseBlock, Writer, Written, bytes, image, result,
 };
 use crate::wire::results::split_data_url;
 
@@ -14,38 +14,35 @@ pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<
     let mut own = Vec::new();
     for (index, item) in given.iter().enumerate() {
         reader.at = index;
-        match (text(item, "type").unwrap_or("message"), text(item, "role")) {
+        match (item.text("type").unwrap_or("message"), item.text("role")) {
             ("message", Some("assistant")) => own.extend(output_message(reader, item)),
             ("message", role) => {
                 flush(&mut own, messages);
                 let role = match role {
                     Some("system" | "developer") => Role::System,
                     Some("user") => Role::User,
-                    other => {
-                        let name = other.unwrap_or_default();
-                        reader.warn(format!("unknown role `{name}` is read as the user's"));
-                        Role::User
-                    }
+                    other => reader.unknown_role(other),
                 };
                 messages.push(Message::new(role, Content::of(parts(reader, item.get("content")))));
             }
             ("function_call", _) => {
-                let name = text(item, "name").unwrap_or_default();
-                let mut call = reader.call(text(item, "call_id"), name, item.get("arguments"));
-                call.item_id = text(item, "id").map(str::to_owned);
+                let name = item.text("name").unwrap_or_default();
+                let mut call = reader.call(item.text("call_id"), name, item.get("arguments"));
+                call.item_id = item.text("id").map(str::to_owned);
                 own.push(Block::ToolUse(call));
             }
             ("function_call_output", _) => {
                 flush(&mut own, messages);
-                let id = reader.answered(text(item, "call_id"), None);
+                let id = reader.answered(item.text("call_id"), None);
                 let blocks = parts(reader, item.get("output"));
                 messages.push(Message::new(Role::Tool, Content::of(vec![result(id, blocks, false, None)])));
             }
             ("reasoning", _) => {
-                let summary: Vec<&str> = list(item, "summary")
+                let summary: Vec<&str> = item
+                    .list("summary")
                     .iter()
-                    .chain(list(item, "content"))
-                    .filter_map(|part| text(part, "text"))
+                    .chain(item.list("content"))
+                    .filter_map(|part| part.text("text"))
                     .collect();
                 let mut thought = reader.thinking(&summary.join("\n\n"), None);
                 thought.payload = Some(item.clone());
@@ -66,7 +63,7 @@ fn flush(own: &mut Vec<Block>, messages: &mut Vec<Message>) {
 /// What the model said. An item with an id is kept whole beside its text: reasoning before it needs it unchanged.
 fn output_message(reader: &mut Reader<'_>, item: &Value) -> Vec<Block> {
     let mut blocks = parts(reader, item.get("content"));
-    if let (Some(_), [Block::Text(only)]) = (text(item, "id"), blocks.as_mut_slice()) {
+    if let (Some(_), [Block::Text(only)]) = (item.text("id"), blocks.as_mut_slice()) {
         only.extra.insert("origin".into(), json!(Protocol::Responses.name()));
         only.extra.insert("payload".into(), item.clone());
     }
@@ -86,34 +83,34 @@ fn parts(reader: &Reader<'_>, content: Option<&Value>) -> Vec<Block> {
 }
 
 fn block(part: &Value) -> Option<Block> {
-    match text(part, "type")? {
-        "input_text" | "output_text" | "text" => text(part, "text").map(Block::text),
-        "refusal" => text(part, "refusal").map(Block::text),
-        "input_image" => text(part, "image_url").map(image),
+    match part.text("type")? {
+        "input_text" | "output_text" | "text" => part.text("text").map(Block::text),
+        "refusal" => part.text("refusal").map(Block::text),
+        "input_image" => part.text("image_url").map(image),
         "input_file" => {
-            let (mime, data) = split_data_url(text(part, "file_data")?)?;
-            Some(bytes(mime, data, text(part, "filename").unwrap_or_default()))
+            let (mime, data) = split_data_url(part.text("file_data")?)?;
+            Some(bytes(mime, data, part.text("filename").unwrap_or_default()))
         }
         _ => None,
     }
 }
 
 /// Items of what the model said.
-pub(super) fn assistant(writer: &mut Writer<'_>, message: usize, blocks: &[AssistantBlock]) -> Vec<Value> {
+pub(super) fn assistant(writer: &mut Writer<'_>, message: usize, blocks: &[Block]) -> Vec<Value> {
     let mut items = Vec::new();
     // Reasoning is refused without the item that followed it: it waits until there is one.
     let mut reasoning: Vec<Value> = Vec::new();
     for block in blocks {
         let item = match block {
-            AssistantBlock::Call(call) => function_call(call),
-            AssistantBlock::Block(Block::Thinking(thought)) => {
+            Block::ToolUse(call) => function_call(call),
+            Block::Thinking(thought) => {
                 match own_item(thought) {
                     Some(item) => reasoning.push(item),
                     None => writer.warn(message, "reasoning of another provider is left out"),
                 }
                 continue;
             }
-            AssistantBlock::Block(block) => match assistant_item(writer, message, block) {
+            block => match assistant_item(writer, message, block) {
                 Some(item) => item,
                 None => continue,
             },
@@ -144,9 +141,9 @@ fn own_item(thought: &ThinkingBlock) -> Option<Value> {
     (thought.origin.as_deref() == Some(Protocol::Responses.name())).then(|| thought.payload.clone()).flatten()
 }
 
-fn function_call(call: &Call) -> Value {
+fn function_call(call: &ToolUseBlock) -> Value {
     let mut item = json!({"type": "function_call", "call_id": call.id, "name": call.name,
-        "arguments": call.arguments.to_string()});
+        "arguments": call.input.to_string()});
     if let (Some(id), Some(members)) = (&call.item_id, item.as_object_mut()) {
         members.insert("id".into(), id.clone().into());
     }

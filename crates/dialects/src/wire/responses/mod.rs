@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, Said};
+use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, Reply};
 use super::history::{Conversation, Message, Reader, Writer};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
@@ -15,30 +15,23 @@ use crate::dialect::{MessageRules, Protocol};
 pub(crate) struct Responses;
 
 impl WireFormat for Responses {
-    fn dialect(&self) -> &'static str {
-        "openai-responses"
-    }
-
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         Some(Envelope::Items { items: response.member("output")?.as_array()?, stop: "status" })
     }
 
-    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Reply) -> bool {
         if kind != Some("reasoning") {
             return false;
         }
         for list in ["summary", "content"] {
-            let parts = block.member(list).and_then(Value::as_array).into_iter().flatten();
-            parts
-                .filter_map(|part| part.get("text")?.as_str())
-                .for_each(|text| said.reasoning.push_str(text));
+            said.reasoning.extend(block.list(list).iter().filter_map(|part| part.text("text")));
         }
         said.keep(block);
         true
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        let kind = map.member("type").and_then(Value::as_str);
+        let kind = map.text("type");
         let is_bare = || map.has("call_id") && map.has("name");
         let is_item = kind == Some("function_call") || (kind != Some("tool_use") && is_bare());
         let read = &["type", "id", "call_id", "name", "arguments"];
@@ -50,7 +43,7 @@ impl WireFormat for Responses {
     }
 
     fn is_chunk(&self, chunk: &Object) -> bool {
-        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("response."))
+        chunk.text("type").is_some_and(|kind| kind.starts_with("response."))
     }
 
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
@@ -73,6 +66,11 @@ impl WireFormat for Responses {
                 json!({"type": "input_file", "filename": media::file_name(media), "file_data": url})
             }
         }
+    }
+
+    fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
+        let media = media.iter().map(|media| self.media_part(media, 0));
+        self.message("user", std::iter::once(self.text_part(text)).chain(media).collect())
     }
 
     fn write_result(&self, _rules: &MessageRules, result: &Prepared<'_>) -> Value {

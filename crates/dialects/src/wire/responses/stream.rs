@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
+use crate::wire::Members as _;
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent, call_at};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
-    let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();
-    match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+    let delta = event.text("delta").unwrap_or_default();
+    match event.text("type").unwrap_or_default() {
         "response.output_text.delta" | "response.refusal.delta" => state.text(delta, out),
         "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
             State::reasoning(delta, out);
@@ -17,13 +18,15 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
             }
         }
         "response.function_call_arguments.delta" => {
-            if let Some(call) = find(state, event, None).filter(|call| !call.given()) {
+            if let Some(call) = find(&mut state.open, event, None).filter(|call| !call.given()) {
                 call.arguments.push(delta);
             }
         }
         "response.function_call_arguments.done" => {
-            let arguments = event.get("arguments").and_then(Value::as_str);
-            if let Some((call, text)) = find(state, event, None).filter(|call| !call.given()).zip(arguments) {
+            let arguments = event.text("arguments");
+            if let Some((call, text)) =
+                find(&mut state.open, event, None).filter(|call| !call.given()).zip(arguments)
+            {
                 call.arguments.replace(text);
             }
         }
@@ -39,24 +42,22 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
 }
 
 fn is_call(item: &Value) -> bool {
-    item.get("type").and_then(Value::as_str) == Some("function_call")
+    item.text("type") == Some("function_call")
 }
 
 /// The call that an event speaks of: by item id, else by index.
-fn find<'a>(state: &'a mut State, event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
+fn find<'a>(calls: &'a mut [OpenCall], event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
     let id = item.and_then(|item| item.get("id")).or_else(|| event.get("item_id")).and_then(Value::as_str);
     let index = event.get("output_index").and_then(Value::as_u64);
-    let has_id = |open: &OpenCall, id: &str| open.call.item_id.as_deref() == Some(id);
-    if let Some(id) = id.filter(|id| !id.is_empty())
-        && state.open.iter_mut().any(|open| has_id(open, id))
-    {
-        return state.open.iter_mut().find(|open| has_id(open, id));
+    let id = id.filter(|id| !id.is_empty());
+    match calls.iter().position(|open| id.is_some() && open.call.item_id.as_deref() == id) {
+        Some(position) => calls.get_mut(position),
+        None => call_at(calls, &Key::Index(index?)),
     }
-    state.open.get(&Key::Index(index?))
 }
 
 fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
-    if find(state, event, Some(item)).is_some() {
+    if find(&mut state.open, event, Some(item)).is_some() {
         return;
     }
     let index = event.get("output_index").and_then(Value::as_u64);
@@ -68,49 +69,45 @@ fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEven
 
 /// Takes names and ids from an item.
 fn describe(open: &mut OpenCall, item: &Value) {
-    let at = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let at = |key: &str| item.text(key).filter(|text| !text.is_empty());
     open.set_id(at("call_id"));
     open.set_name(at("name"));
     if let Some(id) = at("id") {
         open.call.item_id = Some(id.to_owned());
     }
-    for (key, value) in item.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "type" | "id" | "call_id" | "name" | "arguments") {
-            open.call.extra.insert(key.clone(), value.clone());
-        }
+    if let Value::Object(members) = item {
+        open.keep_others(members, &["type", "id", "call_id", "name", "arguments"]);
     }
 }
 
 fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
     if !is_call(item) {
-        if item.get("type").and_then(Value::as_str) == Some("reasoning") {
+        if item.text("type") == Some("reasoning") {
             out.push(StreamEvent::ReasoningItem(item.clone()));
         }
         return;
     }
     open(state, event, item, out);
-    let arguments = item.get("arguments").and_then(Value::as_str);
-    let mut ids = std::mem::take(&mut state.ids);
-    if let Some(call) = find(state, event, Some(item)).filter(|call| !call.given()) {
+    let arguments = item.text("arguments");
+    if let Some(call) = find(&mut state.open, event, Some(item)).filter(|call| !call.given()) {
         describe(call, item);
         if let Some(text) = arguments.filter(|text| !text.is_empty()) {
             call.arguments.replace(text);
         }
         // Items of a response that was cut say so.
-        let cut = item.get("status").and_then(Value::as_str) == Some("incomplete");
+        let cut = item.text("status") == Some("incomplete");
         let outcome = if cut { Outcome::Unfinished } else { Outcome::Complete };
-        out.extend(call.give(outcome, &mut ids));
+        out.extend(call.give(outcome, &mut state.ids));
     }
-    state.ids = ids;
 }
 
 fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let Some(response) = event.get("response") else { return };
     state.usage(response.get("usage"), "input_tokens", "output_tokens");
-    let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
+    let items = response.list("output").iter();
     for (index, item) in items.enumerate() {
         let event = serde_json::json!({"output_index": index});
-        if is_call(item) && find(state, &event, Some(item)).is_none_or(|call| !call.given()) {
+        if is_call(item) && find(&mut state.open, &event, Some(item)).is_none_or(|call| !call.given()) {
             item_done(state, &event, item, out);
         }
     }

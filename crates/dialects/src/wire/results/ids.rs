@@ -27,12 +27,7 @@ pub struct IdMap {
 impl IdMap {
     /// An empty table for `dialect`.
     pub fn new(dialect: &Dialect) -> Self {
-        Self::with_rule(dialect.ids.clone())
-    }
-
-    /// An empty table for ids that follow `rule`.
-    pub fn with_rule(rule: NameRule) -> Self {
-        Self { rule, wire: HashMap::new(), original: HashMap::new() }
+        Self { rule: dialect.ids.clone(), wire: HashMap::new(), original: HashMap::new() }
     }
 
     /// Whether the dialect accepts `id` as it is.
@@ -107,9 +102,13 @@ mod tests {
         NameRule { punctuation: punctuation.map(str::to_owned), any_start: true, min, max }
     }
 
+    fn map(rule: NameRule) -> IdMap {
+        IdMap { rule, wire: HashMap::new(), original: HashMap::new() }
+    }
+
     #[test]
     fn legal_ids_stay() {
-        let mut ids = IdMap::with_rule(rule(Some(""), 9, 9));
+        let mut ids = map(rule(Some(""), 9, 9));
         assert_eq!(ids.wire("abcDEF123"), "abcDEF123");
     }
 
@@ -121,17 +120,17 @@ mod tests {
             (rule(None, 0, 40), "x".repeat(41).as_str()),
             (rule(None, 0, 0), ""),
         ] {
-            let mut ids = IdMap::with_rule(rule.clone());
+            let mut ids = map(rule.clone());
             let wire = ids.wire(id);
             assert!(ids.accepts(&wire), "{wire}");
             assert_eq!(ids.original(&wire), id);
-            assert_eq!(IdMap::with_rule(rule).wire(id), wire, "same in every run");
+            assert_eq!(map(rule).wire(id), wire, "same in every run");
         }
     }
 
     #[test]
     fn a_rule_with_too_few_ids_ends() {
-        let mut ids = IdMap::with_rule(rule(Some(""), 1, 1));
+        let mut ids = map(rule(Some(""), 1, 1));
         let wires: std::collections::HashSet<String> =
             (0..100).map(|n| ids.wire(&format!("id {n}"))).collect();
         assert_eq!(wires.len(), 100);
@@ -140,8 +139,8 @@ mod tests {
     #[test]
     fn a_legal_id_that_looks_derived_stays() {
         let rule = rule(Some(""), 9, 9);
-        let derived = IdMap::with_rule(rule.clone()).wire("call_1");
-        let mut ids = IdMap::with_rule(rule);
+        let derived = map(rule.clone()).wire("call_1");
+        let mut ids = map(rule);
         ids.reserve(["call_1", derived.as_str()].into_iter());
         assert_eq!(ids.wire(&derived), derived);
         let other = ids.wire("call_1");

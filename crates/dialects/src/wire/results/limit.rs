@@ -21,18 +21,20 @@ pub(crate) fn cut(parts: &mut Vec<Part<'_>>, most: usize) -> Option<usize> {
         let size = length(&part);
         let end = start + size;
         let whole = end <= gap.start || start >= gap.end;
-        match part {
-            Part::Media(_) => kept.push(part),
-            Part::Text(_) | Part::Document { .. } | Part::Data(_) if whole && size > 0 => kept.push(part),
-            Part::Data(value) => {
-                let text = note::json_text(value);
-                kept.extend(shorten(&text, start, &gap, &line, &mut marked).map(Part::Text));
-            }
-            Part::Text(text) => kept.extend(shorten(&text, start, &gap, &line, &mut marked).map(Part::Text)),
-            Part::Document { uri, text } => kept.extend(
-                shorten(&text, start, &gap, &line, &mut marked).map(|text| Part::Document { uri, text }),
-            ),
-        }
+        // What stays of a text that meets the gap.
+        let mut shortened = |text: &str| {
+            let head: String = text.chars().take(gap.start.saturating_sub(start)).collect();
+            let tail: String = text.chars().skip(gap.end.saturating_sub(start)).collect();
+            let middle = if std::mem::replace(&mut marked, true) { "" } else { &line };
+            Some(head + middle + &tail).filter(|whole| !whole.is_empty())
+        };
+        kept.extend(match part {
+            Part::Media(_) => Some(part),
+            Part::Text(_) | Part::Document { .. } | Part::Data(_) if whole && size > 0 => Some(part),
+            Part::Data(value) => shortened(&note::json_text(value)).map(Part::Text),
+            Part::Text(text) => shortened(&text).map(Part::Text),
+            Part::Document { uri, text } => shortened(&text).map(|text| Part::Document { uri, text }),
+        });
         start = end;
     }
     *parts = kept;
@@ -49,22 +51,6 @@ fn length(part: &Part<'_>) -> usize {
         Part::Data(value) => note::json_text(value).chars().count(),
         Part::Media(_) => 0,
     }
-}
-
-/// What stays of a text that begins at `start` and meets the gap.
-fn shorten(
-    text: &str,
-    start: usize,
-    gap: &std::ops::Range<usize>,
-    line: &str,
-    marked: &mut bool,
-) -> Option<String> {
-    let head: String = text.chars().take(gap.start.saturating_sub(start)).collect();
-    let tail: String = text.chars().skip(gap.end.saturating_sub(start)).collect();
-    let middle = if *marked { "" } else { line };
-    *marked = true;
-    let whole = head + middle + &tail;
-    (!whole.is_empty()).then_some(whole)
 }
 
 #[cfg(test)]

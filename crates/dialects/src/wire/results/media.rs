@@ -36,12 +36,17 @@ pub(crate) fn data<'m>(media: &'m Media<'_>) -> Option<&'m str> {
     }
 }
 
-/// The neutral format's block.
-pub(crate) fn neutral_part(media: &Media<'_>) -> Value {
-    let source = match &media.source {
+/// Where the bytes are, as Messages and the neutral format say it.
+pub(crate) fn source(media: &Media<'_>) -> Value {
+    match &media.source {
         Source::Data(data) => json!({"type": "base64", "media_type": media.mime, "data": data}),
         Source::Url(url) => json!({"type": "url", "url": url}),
-    };
+    }
+}
+
+/// The neutral format's block.
+pub(crate) fn neutral_part(media: &Media<'_>) -> Value {
+    let source = source(media);
     match media.kind {
         MediaKind::Image | MediaKind::Audio => json!({"type": media.kind.name(), "source": source}),
         MediaKind::File => json!({"type": "resource", "resource": {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::piece::{Media, MediaKind, Source, is_base64};
+use crate::wire::Members as _;
 
 /// Stands for a result without content.
 pub(crate) const EMPTY: &str = "(no output)";
@@ -17,8 +18,7 @@ const LONGEST_CODE: usize = 128;
 pub(crate) fn media(media: &Media<'_>, kept: Option<&str>) -> String {
     let mut line = describe(media);
     if let Some(kept) = kept {
-        line.push_str(", kept at ");
-        line.push_str(kept);
+        line.extend([", kept at ", kept]);
     }
     line.push(']');
     line
@@ -36,20 +36,18 @@ pub(crate) fn broken(kind: MediaKind, mime: &str, length: usize) -> String {
 
 /// A link to a resource, in one line.
 pub(crate) fn link(block: &Value, uri: &str) -> String {
-    let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |key: &str| block.text(key).filter(|text| !text.is_empty());
     let name = text("title").or_else(|| text("name"));
     let mut line =
         name.map_or_else(|| format!("Resource link: {uri}"), |name| format!("Resource link: {name} ({uri})"));
     if let Some(mime) = text("mimeType") {
-        line.push_str(", ");
-        line.push_str(mime);
+        line.extend([", ", mime]);
     }
     if let Some(size) = block.get("size").and_then(Value::as_u64) {
         line.extend([", ", &size.to_string(), " bytes"]);
     }
     if let Some(description) = text("description") {
-        line.push_str(": ");
-        line.push_str(description);
+        line.extend([": ", description]);
     }
     line
 }

@@ -121,16 +121,15 @@ fn repetition(pieces: &[(usize, Piece<'_>)], structured: &Value) -> Option<usize
 
 /// Reads a content block of MCP or of the neutral format.
 pub(crate) fn read_block(block: &Value) -> Piece<'_> {
-    let text = |key: &str| block.member(key)?.as_str();
     if let Value::String(text) = block {
         return Piece::Text(text.into());
     }
-    let piece = match text("type") {
-        Some("text") => text("text").map(|text| Piece::Text(text.into())),
+    let piece = match block.text("type") {
+        Some("text") => block.text("text").map(|text| Piece::Text(text.into())),
         Some("image") => read_media(block, MediaKind::Image),
         Some("audio") => read_media(block, MediaKind::Audio),
         Some("resource") => block.get("resource").and_then(read_resource),
-        Some("resource_link") => text("uri").map(|uri| Piece::Text(note::link(block, uri).into())),
+        Some("resource_link") => block.text("uri").map(|uri| Piece::Text(note::link(block, uri).into())),
         Some(_) | None => None,
     };
     piece.unwrap_or_else(|| Piece::Note(note::unknown(block)))
@@ -169,13 +168,12 @@ fn read_media(block: &Value, kind: MediaKind) -> Option<Piece<'_>> {
 }
 
 fn read_resource(resource: &Value) -> Option<Piece<'_>> {
-    let text = |key: &str| resource.get(key).and_then(Value::as_str);
-    let uri = text("uri").unwrap_or_default();
-    if let Some(content) = text("text") {
+    let uri = resource.text("uri").unwrap_or_default();
+    if let Some(content) = resource.text("text") {
         return Some(Piece::Document { uri, text: content });
     }
-    let data = text("blob")?;
-    let mime = normal_mime(text("mimeType").unwrap_or("application/octet-stream"));
+    let data = resource.text("blob")?;
+    let mime = normal_mime(resource.text("mimeType").unwrap_or("application/octet-stream"));
     let kind = MediaKind::of(&mime);
     if !is_base64(data) {
         return Some(Piece::Note(note::broken(kind, &mime, data.len())));

@@ -171,38 +171,39 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, depth: usize) -> Option<Value> {
         let mut members = Map::new();
-        self.at += 1;
-        if self.takes('}') {
-            return Some(Value::Object(members));
-        }
-        loop {
-            self.next().filter(|letter| *letter == '"')?;
-            let key = self.string()?;
-            if !self.takes(':') {
+        self.each('}', |this| {
+            this.next().filter(|letter| *letter == '"')?;
+            let key = this.string()?;
+            if !this.takes(':') {
                 return None;
             }
-            let value = self.below(&pointer::escape(&key), depth)?;
+            let value = this.below(&pointer::escape(&key), depth)?;
             members.insert(key, value);
-            if self.takes('}') {
-                return Some(Value::Object(members));
-            }
-            if !self.takes(',') {
-                return None;
-            }
-        }
+            Some(())
+        })?;
+        Some(Value::Object(members))
     }
 
     fn array(&mut self, depth: usize) -> Option<Value> {
         let mut items = Vec::new();
+        self.each(']', |this| {
+            let item = this.below(&items.len().to_string(), depth)?;
+            items.push(item);
+            Some(())
+        })?;
+        Some(Value::Array(items))
+    }
+
+    /// Reads what stands between a bracket and its end, part by part.
+    fn each(&mut self, end: char, mut part: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.at += 1;
-        if self.takes(']') {
-            return Some(Value::Array(items));
+        if self.takes(end) {
+            return Some(());
         }
         loop {
-            let item = self.below(&items.len().to_string(), depth)?;
-            items.push(item);
-            if self.takes(']') {
-                return Some(Value::Array(items));
+            part(self)?;
+            if self.takes(end) {
+                return Some(());
             }
             if !self.takes(',') {
                 return None;
@@ -259,18 +260,16 @@ impl<'a> Reader<'a> {
             let here = rest.get(at..)?;
             self.at += at;
             match here.as_bytes().first()? {
-                b'"' => self.at += string_end(here),
-                b'{' | b'[' => {
-                    open += 1;
-                    self.at += 1;
+                b'"' => {
+                    self.at += string_end(here);
+                    continue;
                 }
-                _ => {
-                    open = open.checked_sub(1)?;
-                    self.at += 1;
-                    if open == 0 {
-                        return self.text.get(begin..self.at);
-                    }
-                }
+                b'{' | b'[' => open += 1,
+                _ => open = open.checked_sub(1)?,
+            }
+            self.at += 1;
+            if open == 0 {
+                return self.text.get(begin..self.at);
             }
         }
     }

@@ -41,16 +41,15 @@ fn heading(results: &[Prepared<'_>]) -> String {
 /// The parts of a result as a content list.
 pub(crate) fn content_list(format: &dyn WireFormat, arranged: &Arranged<'_>) -> Vec<Value> {
     let mut files = 0;
-    let number = |media: &Media<'_>, files: &mut usize| {
-        let number = *files;
-        *files += usize::from(media.kind == MediaKind::File);
-        number
-    };
     let written = |part: &Part<'_>| match part {
         Part::Text(text) => format.text_part(text),
         Part::Document { uri, text } => format.document_part(uri, text),
         Part::Data(value) => format.data_part(value),
-        Part::Media(media) => format.media_part(media, number(media, &mut files)),
+        Part::Media(media) => {
+            let number = files;
+            files += usize::from(media.kind == MediaKind::File);
+            format.media_part(media, number)
+        }
     };
     arranged.parts.iter().map(written).collect()
 }

@@ -14,7 +14,7 @@ mod waiting;
 pub use crate::wire::text::TextStream;
 pub use read::parse_chunks;
 
-pub(crate) use open::{Key, OpenCall};
+pub(crate) use open::{Key, OpenCall, call_at, call_with_id};
 pub(crate) use partial::Partial;
 pub(crate) use read::{protocol_of, read_chunks, recognised_chunks};
 
@@ -27,7 +27,6 @@ use crate::wire::calls::{
     text::{Found, Scanner, SkippedCall},
 };
 use crate::wire::{Object, format};
-use open::OpenCalls;
 use thought::Thought;
 use waiting::WaitingText;
 
@@ -142,7 +141,8 @@ pub struct Assembler {
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) options: StreamOptions,
-    pub(crate) open: OpenCalls,
+    /// The calls, in the order in which they began.
+    pub(crate) open: Vec<OpenCall>,
     pub(crate) ids: Ids,
     text: Scanner,
     waiting: WaitingText,
@@ -163,12 +163,11 @@ impl Assembler {
     /// Takes one parsed chunk.
     pub fn push(&mut self, chunk: &Value) -> Vec<StreamEvent> {
         let mut out = Vec::new();
-        let state = &mut self.state;
         if let Some(error) = provider_error(chunk) {
             out.push(StreamEvent::Error(error.clone()));
             return out;
         }
-        format(self.protocol).push_chunk(state, chunk, &mut out);
+        format(self.protocol).push_chunk(&mut self.state, chunk, &mut out);
         out
     }
 
@@ -196,7 +195,7 @@ fn provider_error(chunk: &Value) -> Option<&Value> {
 impl State {
     fn new(options: StreamOptions) -> Self {
         Self {
-            open: OpenCalls::default(),
+            open: Vec::new(),
             ids: Ids::after(options.ids_after),
             text: options.scanner(),
             waiting: WaitingText::default(),
@@ -289,17 +288,14 @@ impl State {
         !full
     }
 
-    /// A native call that came in one piece.
-    fn whole(&mut self, call: RawCall, out: &mut Vec<StreamEvent>) {
-        if self.admit(out) {
-            self.give_whole(call, out);
-        }
-    }
-
     /// A native call that came in one piece and is still to be read.
     pub(crate) fn read_whole(&mut self, map: &Object, out: &mut Vec<StreamEvent>) {
         match read_call(map, None, "") {
-            Ok(Some(call)) => self.whole(call, out),
+            Ok(Some(call)) => {
+                if self.admit(out) {
+                    self.give_whole(call, out);
+                }
+            }
             Ok(None) => {}
             Err(error) => {
                 self.native(out);
@@ -330,23 +326,16 @@ impl State {
         open.set_id(id);
         open.set_name(name);
         self.open.push(open);
-        self.open.last()
+        self.open.last_mut()
     }
 
     /// Ends the call under `key`; without arguments it has none.
     pub(crate) fn end(&mut self, key: &Key, out: &mut Vec<StreamEvent>) {
-        if let Some(open) = self.open.get(key) {
+        if let Some(open) = call_at(&mut self.open, key) {
             if open.arguments.is_empty() {
                 open.arguments.set(&json!({}));
             }
             out.extend(open.give(Outcome::Complete, &mut self.ids));
-        }
-    }
-
-    /// Gives every call that has not been given.
-    pub(crate) fn complete_all(&mut self, out: &mut Vec<StreamEvent>) {
-        for call in self.open.iter_mut() {
-            out.extend(call.give(Outcome::Complete, &mut self.ids));
         }
     }
 
@@ -355,7 +344,7 @@ impl State {
         let found = self.text.finish();
         self.found(found, out);
         self.give_text_calls(out);
-        for call in self.open.iter_mut() {
+        for call in &mut self.open {
             // Without a word from the provider only a whole object is surely all there is.
             let outcome = if call.arguments.is_whole() { Outcome::Complete } else { Outcome::Unfinished };
             out.extend(call.give(outcome, &mut self.ids));

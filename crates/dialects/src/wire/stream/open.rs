@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Outcome, StreamEvent, StreamedCall, buffer::Buffer};
+use crate::wire::Object;
 use crate::wire::calls::{Arguments, Ids, RawCall};
 
 /// Bytes of a name or an id.
@@ -67,6 +68,12 @@ impl OpenCall {
         }
     }
 
+    /// Keeps the members beside those that are `read`.
+    pub(crate) fn keep_others(&mut self, members: &Object, read: &[&str]) {
+        let others = members.iter().filter(|(key, _)| !read.contains(&key.as_str()));
+        self.call.extra.extend(others.map(|(key, value)| (key.clone(), value.clone())));
+    }
+
     /// The event for this call, once. A call that never had a name is an error.
     pub(crate) fn give(&mut self, outcome: Outcome, ids: &mut Ids) -> Option<StreamEvent> {
         if std::mem::replace(&mut self.given, true) {
@@ -92,34 +99,12 @@ fn clipped(text: &str) -> String {
     text.get(..text.floor_char_boundary(MAX_NAME)).unwrap_or_default().to_owned()
 }
 
-/// The calls of one reply, in the order in which they began.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OpenCalls(Vec<OpenCall>);
+/// The last call under `key`.
+pub(crate) fn call_at<'o>(calls: &'o mut [OpenCall], key: &Key) -> Option<&'o mut OpenCall> {
+    calls.iter_mut().rev().find(|call| call.key == *key)
+}
 
-impl OpenCalls {
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn push(&mut self, call: OpenCall) {
-        self.0.push(call);
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OpenCall> {
-        self.0.iter_mut()
-    }
-
-    /// The last call under `key`.
-    pub(crate) fn get(&mut self, key: &Key) -> Option<&mut OpenCall> {
-        self.0.iter_mut().rev().find(|call| call.key == *key)
-    }
-
-    /// The call with this id.
-    pub(crate) fn with_id(&mut self, id: &str) -> Option<&mut OpenCall> {
-        self.0.iter_mut().rev().find(|open| open.call.id.as_deref() == Some(id))
-    }
-
-    pub(crate) fn last(&mut self) -> Option<&mut OpenCall> {
-        self.0.last_mut()
-    }
+/// The call with this id.
+pub(crate) fn call_with_id<'o>(calls: &'o mut [OpenCall], id: &str) -> Option<&'o mut OpenCall> {
+    calls.iter_mut().rev().find(|open| open.call.id.as_deref() == Some(id))
 }

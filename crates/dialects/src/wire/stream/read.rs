@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Assembler, Outcome, StreamEvent, StreamOptions, StreamedCall};
 use crate::dialect::Protocol;
-use crate::wire::calls::{CallError, MAX_SKIPPED, ReadOptions, Reply, listed_keys};
+use crate::wire::calls::{CallError, ReadOptions, Reply, listed_keys};
 use crate::wire::format;
 
 /// How many chunks at the start of a stream may be of no known shape, such as those that only keep a connection open.
@@ -121,8 +121,8 @@ fn take(reply: &mut Reply, event: StreamEvent) -> Result<(), CallError> {
         StreamEvent::TooManyCalls(limit) => {
             return Err(unreadable(&format!("it has more than {limit} calls")));
         }
-        StreamEvent::Skipped(skipped) if reply.skipped.len() < MAX_SKIPPED => reply.skipped.push(skipped),
-        StreamEvent::Skipped(_) | StreamEvent::Usage(_) => {}
+        StreamEvent::Skipped(skipped) => reply.skip(skipped),
+        StreamEvent::Usage(_) => {}
     }
     Ok(())
 }
@@ -160,11 +160,7 @@ fn read_events(text: &str) -> Result<Vec<Value>, CallError> {
 }
 
 fn read_lines(text: &str) -> Result<Vec<Value>, CallError> {
-    let mut chunks = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        chunks.extend(document(line, index + 1)?);
-    }
-    Ok(chunks)
+    text.lines().enumerate().filter_map(|(index, line)| document(line, index + 1).transpose()).collect()
 }
 
 /// The chunk in `text`, which ends in this line; `None` if there is none.

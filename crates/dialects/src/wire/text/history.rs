@@ -1,59 +1,42 @@
 //! Conversations as plain text, for models that know no tools.
 
-use serde_json::{Value, json};
-
+use crate::wire::Members as _;
 use crate::wire::history::{Block, Content, Message, Role, Warning};
 
-/// What becomes of calls and results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolTurns {
-    /// They are left out, with a warning.
-    #[default]
-    Drop,
-    /// They are described as text.
-    Describe,
-}
-
-/// Writes `messages` as `{role, content}` with nothing but text.
-pub fn to_text(messages: &[Message], tools: ToolTurns) -> (Vec<Value>, Vec<Warning>) {
-    let mut warnings = Vec::new();
-    let written = messages
-        .iter()
-        .enumerate()
-        .map(|(index, message)| {
-            let role = match &message.role {
-                Role::System | Role::User | Role::Assistant => message.role.name(),
-                Role::Tool => "user",
-                Role::Other(name) => {
-                    warnings.push(Warning {
-                        message: index,
-                        text: format!("unknown role `{name}` is sent as the user's"),
-                    });
-                    "user"
-                }
-            };
-            let mut texts = Vec::new();
-            for block in message.content.blocks() {
-                match (&block, tools) {
-                    (Block::Text(text), _) => texts.push(text.text.clone()),
-                    (Block::ToolUse(call), ToolTurns::Describe) => {
-                        texts.push(format!("Tool call `{}` ({}): {}", call.name, call.id, call.input));
-                    }
-                    (Block::ToolResult(result), ToolTurns::Describe) => {
-                        let failed = result.status.as_deref() == Some("error") || result.error.is_some();
-                        let what = if failed { "Tool error" } else { "Tool result" };
-                        texts.push(format!("{what} ({}): {}", result.tool_use_id, plain(&result.content)));
-                    }
-                    (other, _) => warnings.push(Warning {
-                        message: index,
-                        text: format!("a block of type `{}` is left out", kind(other)),
-                    }),
-                }
+/// `messages` with nothing but text. Calls and results are described as text if `describes_tools`, else left out with a warning.
+pub(crate) fn to_text(
+    messages: &[Message],
+    describes_tools: bool,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Message> {
+    let text_of = |(index, message): (usize, &Message)| {
+        let mut warn = |text| warnings.push(Warning { message: index, text });
+        let role = match &message.role {
+            Role::System | Role::User | Role::Assistant => message.role.clone(),
+            Role::Tool => Role::User,
+            Role::Other(name) => {
+                warn(format!("unknown role `{name}` is sent as the user's"));
+                Role::User
             }
-            json!({"role": role, "content": texts.join("\n\n")})
-        })
-        .collect();
-    (written, warnings)
+        };
+        let mut texts = Vec::new();
+        for block in message.content.blocks() {
+            match block {
+                Block::Text(text) => texts.push(text.text),
+                Block::ToolUse(call) if describes_tools => {
+                    texts.push(format!("Tool call `{}` ({}): {}", call.name, call.id, call.input));
+                }
+                Block::ToolResult(result) if describes_tools => {
+                    let failed = result.status.as_deref() == Some("error") || result.error.is_some();
+                    let what = if failed { "Tool error" } else { "Tool result" };
+                    texts.push(format!("{what} ({}): {}", result.tool_use_id, plain(&result.content)));
+                }
+                other => warn(format!("a block of type `{}` is left out", kind(&other))),
+            }
+        }
+        Message::new(role, Content::Text(texts.join("\n\n")))
+    };
+    messages.iter().enumerate().map(text_of).collect()
 }
 
 fn plain(content: &Content) -> String {
@@ -66,5 +49,5 @@ fn plain(content: &Content) -> String {
 
 fn kind(block: &Block) -> String {
     let value = serde_json::to_value(block).unwrap_or_default();
-    value.get("type").and_then(Value::as_str).unwrap_or("unknown").to_owned()
+    value.text("type").unwrap_or("unknown").to_owned()
 }

@@ -8,7 +8,7 @@ mod results;
 mod stream;
 mod xml;
 
-pub use history::{ToolTurns, to_text};
+pub(crate) use history::to_text;
 pub use results::render_written_results;
 pub use stream::TextStream;
 pub use xml::{escape_xml, render_xml_result};

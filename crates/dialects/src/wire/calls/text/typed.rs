@@ -45,11 +45,9 @@ fn number(text: &str) -> Option<Value> {
     }
     let significant = whole.trim_start_matches('0');
     let whole = if significant.is_empty() { "0" } else { significant };
-    if fraction.is_none() && sign.is_empty() {
-        return whole.parse::<u64>().ok().map(Value::from);
-    }
-    match fraction {
-        None => format!("-{whole}").parse::<i64>().ok().map(Value::from),
-        Some(fraction) => serde_json::from_str(&format!("{sign}{whole}.{fraction}")).ok(),
+    match (fraction, sign) {
+        (None, "") => whole.parse::<u64>().ok().map(Value::from),
+        (None, _) => format!("-{whole}").parse::<i64>().ok().map(Value::from),
+        (Some(fraction), _) => serde_json::from_str(&format!("{sign}{whole}.{fraction}")).ok(),
     }
 }
