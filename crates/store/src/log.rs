@@ -106,11 +106,7 @@ impl CallLog {
             bytes: options.queue_bytes.max(1),
             batch: options.batch_entries.max(1),
             interval: options.commit_interval,
-            caps: Caps {
-                input: options.max_input_bytes,
-                result: options.max_result_bytes,
-                blobs: options.redaction.blobs,
-            },
+            caps: Caps { input: options.max_input_bytes, result: options.max_result_bytes },
         }));
         let shared = Arc::new(Shared::default());
         shared.set_last_id(block.last());
@@ -194,7 +190,6 @@ impl CallLog {
     /// The state of the log.
     pub fn status(&self) -> Status {
         let depth = self.queue.depth();
-        let health = self.shared.health();
         Status {
             queued: depth.queued,
             written: depth.written,
@@ -202,12 +197,7 @@ impl CallLog {
             running: depth.outstanding.saturating_sub(depth.unwritten),
             waiting_bytes: depth.bytes,
             capacity: self.capacity,
-            failures: health.failures,
-            failing: health.failing,
-            last_error: health.last_error,
-            deleted: health.deleted,
-            database_bytes: health.database_bytes,
-            last_id: self.shared.last_id(),
+            ..self.shared.health()
         }
     }
 

@@ -315,7 +315,7 @@ mod tests {
         }))
     }
 
-    const CAPS: Caps = Caps { input: 1 << 16, result: 1 << 16, blobs: true };
+    const CAPS: Caps = Caps { input: 1 << 16, result: 1 << 16 };
 
     fn queued(tool: &str) -> Queued {
         Queued { record: record("demo", tool), shortened: Shortened::default() }

@@ -7,7 +7,7 @@ use super::{
     line::Line,
     placeholders::is_placeholder,
     rules::Rules,
-    secret_names::{Kind, LONGEST_NAME},
+    secret_names::{Kind, LONGEST_NAME, classify},
     secrets::{Secrets, work},
     value::{Setting, is_random, is_secret},
 };
@@ -110,12 +110,11 @@ impl<'a> Name<'a> {
         }
         let phrase = text.get(phrase_start..end)?;
         let has_more = phrase.len() > name.len();
-        let kind = rules.kind_of(name).or_else(|| if has_more { rules.kind_of(phrase) } else { None });
+        let kind = classify(name).or_else(|| if has_more { classify(phrase) } else { None });
         let is_configured = rules.is_configured(name);
         let byte_before = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at)).copied();
         let in_query = matches!(byte_before(start), Some(b'?' | b'&'));
         let is_weak = in_query
-            && rules.defaults
             && ["key", "sig", "code", "signature", "auth", "pass", "pw"]
                 .iter()
                 .any(|weak| name.eq_ignore_ascii_case(weak));

@@ -53,26 +53,14 @@ pub const REDACTED: &str = "[redacted]";
 const QUOTED: &str = "\"[redacted]\"";
 
 /// What to redact in every call, besides the keys and prefixes that are always redacted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Redaction {
-    /// Redact the values of well-known sensitive keys and well-known tokens (default: on).
-    pub defaults: bool,
     /// More keys whose value is redacted at any depth; `*` matches any text, case is ignored.
     pub keys: Vec<String>,
     /// Locations in the input and the result of some tools: `server/tool:/path/to/value`; `*` is allowed in the names and
     /// as a whole segment of the path.
     pub paths: Vec<String>,
-    /// More prefixes of tokens inside strings, such as `sk-`; the rest of the token is redacted.
-    pub token_prefixes: Vec<String>,
-    /// Replace long base64 text of image, audio and resource blocks with a note of its size (default: on).
-    pub blobs: bool,
-}
-
-impl Default for Redaction {
-    fn default() -> Self {
-        Self { defaults: true, keys: Vec::new(), paths: Vec::new(), token_prefixes: Vec::new(), blobs: true }
-    }
 }
 
 /// Redacts and caps records: the only way from a record to the database.
@@ -96,8 +84,6 @@ const NAME_CAP: usize = 512;
 pub(crate) struct Caps {
     pub(crate) input: usize,
     pub(crate) result: usize,
-    /// Whether long base64 text is replaced with a note.
-    pub(crate) blobs: bool,
 }
 
 /// The original lengths of the values that were shortened before they were queued.
@@ -118,12 +104,10 @@ impl Caps {
                     name.get(..name.floor_char_boundary(NAME_CAP + cap::MARGIN)).unwrap_or_default().into();
             }
         }
-        let mut shortened = Shortened {
-            input: cap::shorten(&mut record.input, self.input, self.blobs),
-            ..Shortened::default()
-        };
+        let mut shortened =
+            Shortened { input: cap::shorten(&mut record.input, self.input), ..Shortened::default() };
         match &mut record.outcome {
-            Outcome::Result(result) => shortened.result = cap::shorten(result, self.result, self.blobs),
+            Outcome::Result(result) => shortened.result = cap::shorten(result, self.result),
             Outcome::Error { message, result, .. } => {
                 let room = self.result.saturating_add(cap::MARGIN);
                 if message.len() > room {
@@ -131,7 +115,7 @@ impl Caps {
                     *message = message.get(..message.floor_char_boundary(room)).unwrap_or_default().into();
                 }
                 if let Some(result) = result {
-                    shortened.result = cap::shorten(result, self.result, self.blobs);
+                    shortened.result = cap::shorten(result, self.result);
                 }
             }
         }
