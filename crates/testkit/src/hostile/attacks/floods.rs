@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Breaches, MEMORY, megabytes};
+use super::MEMORY;
+use crate::hostile::Problem;
 use crate::hostile::arena::{Arena, Gateway, Hostile, PATIENCE};
-use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
 
 const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
 
 /// Watches the memory while a server's listing never ends.
-fn listing(arena: &Arena, kind: &str) -> Result<Verdict, Problem> {
+fn listing(arena: &Arena, kind: &str) -> Result<String, Problem> {
     let evil = arena.server("evil", "[]")?;
     evil.write("listing", kind)?;
     let good = arena.server("good", T)?;
@@ -24,50 +24,46 @@ fn listing(arena: &Arena, kind: &str) -> Result<Verdict, Problem> {
     let refused = || caller.get("/servers").is_ok_and(|answer| answer.text().contains("\"error\":"));
     let over = || gateway.peak() > MEMORY;
     let _ = eventually_blocking(watched, "a refusal", || over() || refused());
-    let mut breaches = Breaches::default();
     if !over() {
         caller.get("/tools")?;
     }
-    breaches.add_memory(&gateway);
-    breaches.add_refusal(&caller.call_on("good", "t", "{}")?);
-    Ok(breaches.verdict(format!("{} at the peak", megabytes(gateway.peak()))))
+    arena.breach_refusal(&caller.call_on("good", "t", "{}")?);
+    Ok(arena.breach_memory(gateway.peak(), MEMORY))
 }
 
-pub(super) fn cursors(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn cursors(arena: &Arena) -> Result<String, Problem> {
     listing(arena, "cursors")
 }
 
-pub(super) fn pages(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn pages(arena: &Arena) -> Result<String, Problem> {
     listing(arena, "pages")
 }
 
 /// Refused requests fill the gateway's own log.
-pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn refused_requests(arena: &Arena) -> Result<String, Problem> {
     let tools = r#"[{"name":"flood_requests","inputSchema":{"type":"object"}}]"#;
     let (_server, gateway) = arena.serve_one(tools, &json!({}), "flood_requests")?;
     let answer = gateway.caller().call_on("e", "flood_requests", r#"{"count":5000}"#)?;
-    let written = gateway.running.stderr.so_far().len();
-    let mut breaches = Breaches::default();
-    breaches.add_if(answer.status != 200, || format!("the flood was answered with {}", answer.status));
-    breaches.add_if(written > 100_000, || format!("5,000 refused requests wrote {written} bytes"));
-    Ok(breaches.verdict(format!("5,000 refused requests wrote {written} bytes")))
+    let written = gateway.running.stderr.bytes().len();
+    arena.breach_if(answer.status != 200, || format!("the flood was answered with {}", answer.status));
+    arena.breach_if(written > 100_000, || format!("5,000 refused requests wrote {written} bytes"));
+    Ok(format!("5,000 refused requests wrote {written} bytes"))
 }
 
 /// An answer that is not UTF-8 fails its call at once.
-pub(super) fn garbled_answer(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn garbled_answer(arena: &Arena) -> Result<String, Problem> {
     let tools = r#"[{"name":"garbled","inputSchema":{"type":"object"}}]"#;
     let (_server, gateway) = arena.serve_one(tools, &json!({"callTimeout": "8s"}), "garbled")?;
     let begin = Instant::now();
     let answer = gateway.caller().call_on("e", "garbled", "{}")?;
     let took = begin.elapsed();
-    let mut breaches = Breaches::default();
     let waited = took >= Duration::from_secs(8);
-    breaches.add_if(waited, || format!("the call cost its whole time of 8 s ({})", answer.status));
-    Ok(breaches.verdict(format!("answered with {} after {took:.1?}", answer.status)))
+    arena.breach_if(waited, || format!("the call cost its whole time of 8 s ({})", answer.status));
+    Ok(format!("answered with {} after {took:.1?}", answer.status))
 }
 
 /// Metrics of a server with many tools.
-pub(super) fn many_metrics(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn many_metrics(arena: &Arena) -> Result<String, Problem> {
     let tools: Vec<_> = (0..3_000)
         .map(|index| json!({"name": format!("tool_{index}"), "inputSchema": {"type": "object"}}))
         .collect();
@@ -78,14 +74,13 @@ pub(super) fn many_metrics(arena: &Arena) -> Result<Verdict, Problem> {
     for index in 0..3_000 {
         caller.call_on("e", &format!("tool_{index}"), "{}")?;
     }
-    let mut breaches = Breaches::default();
     let mut sizes = Vec::new();
     for path in ["/metrics", "/metrics/prometheus"] {
         let size = caller.get(path)?.body.len();
-        breaches.add_if(size > 1_500_000, || format!("{path} has {size} bytes"));
+        arena.breach_if(size > 1_500_000, || format!("{path} has {size} bytes"));
         sizes.push(format!("{path} has {size} bytes"));
     }
-    Ok(breaches.verdict(sizes.join(", ")))
+    Ok(sizes.join(", "))
 }
 
 /// A gateway with a server of large results, and a good one beside it.
@@ -100,7 +95,7 @@ fn beside_big_results(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
 }
 
 /// Large results of one server, while another is called.
-pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn big_results(arena: &Arena) -> Result<String, Problem> {
     let (_, gateway) = beside_big_results(arena)?;
     let caller = gateway.caller();
     let (mut calls, mut failed) = (0, Vec::new());
@@ -125,15 +120,15 @@ pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
             std::thread::sleep(Duration::from_millis(20));
         }
     });
-    let mut breaches = Breaches::default();
-    breaches
-        .add_if(!failed.is_empty(), || format!("{} of {calls} other calls failed: {failed:?}", failed.len()));
-    breaches.add_memory(&gateway);
-    Ok(breaches.verdict(format!("{calls} other calls succeeded, {} at the peak", megabytes(gateway.peak()))))
+    arena.breach_if(!failed.is_empty(), || {
+        format!("{} of {calls} other calls failed: {failed:?}", failed.len())
+    });
+    let peak = arena.breach_memory(gateway.peak(), MEMORY);
+    Ok(format!("{calls} other calls succeeded, {peak}"))
 }
 
 /// Callers that request large results and do not read them.
-pub(super) fn unread_results(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn unread_results(arena: &Arena) -> Result<String, Problem> {
     let (evil, gateway) = beside_big_results(arena)?;
     let caller = gateway.caller();
     let body = json!({"server": "evil", "tool": "big", "arguments": {"bytes": 30_000_000}}).to_string();
@@ -141,16 +136,14 @@ pub(super) fn unread_results(arena: &Arena) -> Result<Verdict, Problem> {
     for _ in 0..24 {
         open.push(caller.send("POST", "/call_tool", &[("content-type", "application/json")], &body)?);
     }
-    let mut breaches = Breaches::default();
     let all = || gateway.peak() > MEMORY || evil.calls_of("big") == 24;
     let _ = eventually_blocking(Duration::from_secs(15), "all results", all);
     let _ = eventually_blocking(Duration::from_secs(5), "too much memory", || gateway.peak() > MEMORY);
-    breaches.add_memory(&gateway);
-    breaches.add_refusal(&caller.call_on("good", "t", "{}")?);
+    let peak = arena.breach_memory(gateway.peak(), MEMORY);
+    arena.breach_refusal(&caller.call_on("good", "t", "{}")?);
     drop(open);
     let quiet = || caller.get("/livez").is_ok_and(|answer| answer.status == 200);
-    breaches
-        .add_if(eventually_blocking(PATIENCE, "life", quiet).is_err(), || "it does not answer".to_owned());
-    Ok(breaches
-        .verdict(format!("{} at the peak, another server's call succeeded", megabytes(gateway.peak()))))
+    arena
+        .breach_if(eventually_blocking(PATIENCE, "life", quiet).is_err(), || "it does not answer".to_owned());
+    Ok(format!("{peak}, another server's call succeeded"))
 }

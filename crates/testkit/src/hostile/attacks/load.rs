@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{Breaches, MEMORY, descriptors, megabytes};
+use super::{MEMORY, descriptors};
+use crate::hostile::Problem;
 use crate::hostile::arena::{Arena, Gateway, Hostile, signal};
 use crate::hostile::caller::{Incoming, call_body};
 use crate::hostile::session::Session;
-use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
 
 const HANG: &str = r#"[{"name":"hang","inputSchema":{"type":"object"}}]"#;
 const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
 
 /// Small documents with an expensive check: eight tools whose definitions all refer to each other.
-pub(super) fn check_recursive(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn check_recursive(arena: &Arena) -> Result<String, Problem> {
     let names: Vec<String> = (0..60).map(|index| format!("d{index}")).collect();
     let mut properties = String::new();
     for name in &names {
@@ -38,7 +38,7 @@ pub(super) fn check_recursive(arena: &Arena) -> Result<Verdict, Problem> {
 }
 
 /// The same with alternatives in alternatives.
-pub(super) fn check_alternatives(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn check_alternatives(arena: &Arena) -> Result<String, Problem> {
     let mut schema = r#"{"type":"object","properties":{"x":{"type":"integer","minimum":1}}}"#.to_owned();
     for level in 0..9 {
         schema = format!(
@@ -54,7 +54,7 @@ pub(super) fn check_alternatives(arena: &Arena) -> Result<Verdict, Problem> {
 }
 
 /// Three checks at once.
-fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
+fn check(arena: &Arena, body: &str) -> Result<String, Problem> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
     let caller = gateway.caller();
     let begin = Instant::now();
@@ -71,25 +71,22 @@ fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
         let answers = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
         (peak.max(gateway.peak()), answers)
     });
-    let mut breaches = Breaches::default();
     let mut largest = 0;
     for answer in answers {
         match answer {
             Ok(answer) => largest = largest.max(answer.body.len()),
-            Err(problem) => breaches.add(problem.to_string()),
+            Err(problem) => arena.breach(problem.to_string()),
         }
     }
     let most = body.len().saturating_mul(8).max(8 << 20);
     let sent = body.len();
-    breaches.add_if(largest > most, || format!("{sent} bytes gave an answer of {largest}"));
-    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
-    let seen =
-        format!("{sent} bytes gave {largest} in {:.1?}, {} at the peak", begin.elapsed(), megabytes(peak));
-    Ok(breaches.verdict(seen))
+    arena.breach_if(largest > most, || format!("{sent} bytes gave an answer of {largest}"));
+    let peak = arena.breach_memory(peak, MEMORY);
+    Ok(format!("{sent} bytes gave {largest} in {:.1?}, {peak}", begin.elapsed()))
 }
 
 /// Silent connections fill the gateway.
-pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn silent_connections(arena: &Arena) -> Result<String, Problem> {
     // No connection is closed while the others are opened.
     let timeouts = json!({"read": "5m"});
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "timeouts": timeouts}))?;
@@ -108,24 +105,18 @@ pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
     let begin = Instant::now();
     let status = caller.get("/health").map(|answer| answer.status).map_err(|problem| problem.to_string());
     let took = begin.elapsed();
-    let mut breaches = Breaches::default();
     let count = silent.len();
     let late = took > Duration::from_secs(1) || status != Ok(200);
-    breaches.add_if(late, || format!("/health answered {status:?} after {took:.1?} beside {count}"));
-    breaches.add_if(count < 8_200, || {
+    arena.breach_if(late, || format!("/health answered {status:?} after {took:.1?} beside {count}"));
+    arena.breach_if(count < 8_200, || {
         format!("only {count} connections could be opened: raise the limit of open files")
     });
-    let peak = gateway.peak();
-    breaches.add_if(peak > MEMORY / 3, || format!("{} at the peak", megabytes(peak)));
-    let seen = format!(
-        "/health answered after {took:.1?} beside {count} silent connections, {} at the peak",
-        megabytes(peak)
-    );
-    Ok(breaches.verdict(seen))
+    let peak = arena.breach_memory(gateway.peak(), MEMORY / 3);
+    Ok(format!("/health answered after {took:.1?} beside {count} silent connections, {peak}"))
 }
 
 /// One session keeps opening streams; then as many sessions open one each, like many clients.
-pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn streams(arena: &Arena) -> Result<String, Problem> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
     let caller = gateway.caller();
     let wanted = descriptors().min(1_500);
@@ -135,22 +126,15 @@ pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
         (0..wanted).map(|_| Session::open(&caller, "/mcp", &json!({})).and_then(|own| own.listen()));
     let (of_many, others) =
         (open_streams(sessions)?, caller.post("/call_tool", &call_body("demo", "add", r#"{"a":1,"b":2}"#)));
-    let mut breaches = Breaches::default();
-    breaches.add_if(of_one.len() > 100, || {
-        format!("{} of {wanted} streams of one session are open", of_one.len())
+    let open = format!("{} of {wanted} streams of one session are open", of_one.len());
+    arena.breach_if(of_one.len() > 100, || open.clone());
+    arena.breach_if(of_many.len() < wanted, || {
+        format!("{} of {wanted} sessions have a stream", of_many.len())
     });
-    breaches
-        .add_if(of_many.len() < wanted, || format!("{} of {wanted} sessions have a stream", of_many.len()));
     let status = others.map_or(0, |answer| answer.status);
-    breaches.add_if(status != 200, || format!("another call is answered with {status}"));
-    let peak = gateway.peak();
-    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
-    let seen = format!(
-        "{} of {wanted} streams of one session are open, {} at the peak",
-        of_one.len(),
-        megabytes(peak)
-    );
-    Ok(breaches.verdict(seen))
+    arena.breach_if(status != 200, || format!("another call is answered with {status}"));
+    let peak = arena.breach_memory(gateway.peak(), MEMORY);
+    Ok(format!("{open}, {peak}"))
 }
 
 /// Those that were opened and were not closed by a later one.
@@ -165,7 +149,7 @@ fn open_streams(opened: impl Iterator<Item = Result<Incoming, Problem>>) -> Resu
 }
 
 /// One caller opens so many sessions that another's would be evicted.
-pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn evicted_session(arena: &Arena) -> Result<String, Problem> {
     let gateway = arena
         .serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "mcp": {"sessions": 20},
         "apiKeys": {"ann": "ann-key-0123456789", "bob": "bob-key-0123456789"}}))?;
@@ -176,13 +160,16 @@ pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
         let _ = Session::open(&bob, "/mcp", &json!({}));
     }
     let status = session.request("tools/list", "{}")?.status;
-    let mut breaches = Breaches::default();
-    breaches.add_if(status != 200, || format!("the other caller's session is answered with {status}"));
-    Ok(breaches.verdict("the other caller's session lives"))
+    arena.breach_if(status != 200, || format!("the other caller's session is answered with {status}"));
+    Ok("the other caller's session lives".to_owned())
 }
 
 /// Starts calls one after another and disconnects from each as soon as it runs; running ones count against the limit.
-fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) -> Result<Verdict, Problem> {
+fn depart(
+    arena: &Arena,
+    server: &Hostile,
+    send: impl Fn(usize) -> Result<TcpStream, Problem>,
+) -> Result<String, Problem> {
     for index in 0..8 {
         let before = server.calls().len();
         let stream = send(index)?;
@@ -190,9 +177,8 @@ fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) 
         drop(stream);
     }
     let started = server.calls().len();
-    let mut breaches = Breaches::default();
-    breaches.add_if(started > 3, || format!("{started} calls are at work beside a limit of 2"));
-    Ok(breaches.verdict(format!("{started} calls are at work")))
+    arena.breach_if(started > 3, || format!("{started} calls are at work beside a limit of 2"));
+    Ok(format!("{started} calls are at work"))
 }
 
 /// A gateway that runs two requests of a caller at once, and a server that never answers.
@@ -206,10 +192,10 @@ fn with_limit(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
 }
 
 /// Calls with an idempotency key whose callers left.
-pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn departed_idempotent(arena: &Arena) -> Result<String, Problem> {
     let (server, gateway) = with_limit(arena)?;
     let caller = gateway.caller();
-    depart(&server, |index| {
+    depart(arena, &server, |index| {
         let key = format!("key-{index}");
         let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
         caller.send("POST", "/call_tool", &headers, &call_body("e", "hang", "{}"))
@@ -217,17 +203,16 @@ pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
 }
 
 /// Calls in a legacy session whose callers left.
-pub(super) fn departed_session(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn departed_session(arena: &Arena) -> Result<String, Problem> {
     let (server, gateway) = with_limit(arena)?;
     let session = Session::open(&gateway.caller(), "/mcp", &json!({}))?;
-    depart(&server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
+    depart(arena, &server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
 }
 
 /// A page of another origin on this machine sends what needs no preflight.
-pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn other_origin(arena: &Arena) -> Result<String, Problem> {
     let (server, gateway) = arena.serve_one(T, &json!({}), "\"t\"")?;
     let caller = gateway.caller();
-    let mut breaches = Breaches::default();
     let started = server.pids().len();
     for origin in ["http://localhost:3000", "http://127.0.0.1:3000", "null"] {
         let headers = [("origin", origin), ("content-type", "text/plain")];
@@ -237,16 +222,16 @@ pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
         {
             let before = server.calls().len();
             caller.request("POST", path, &headers, body)?;
-            breaches.add_if(server.calls().len() > before, || format!("{path} ran a tool for {origin}"));
+            arena.breach_if(server.calls().len() > before, || format!("{path} ran a tool for {origin}"));
         }
         caller.request("POST", "/servers/e/restart", &headers, "")?;
     }
-    breaches.add_if(server.pids().len() > started, || "the server was restarted".to_owned());
-    Ok(breaches.verdict("nothing ran, nothing was restarted"))
+    arena.breach_if(server.pids().len() > started, || "the server was restarted".to_owned());
+    Ok("nothing ran, nothing was restarted".to_owned())
 }
 
 /// A replacement with much work keeps a writer of another file waiting.
-pub(super) fn workspace_work(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn workspace_work(arena: &Arena) -> Result<String, Problem> {
     let root = arena.path("root");
     std::fs::create_dir(&root)?;
     std::fs::write(root.join("large.txt"), "ab ".repeat(330_000))?;
@@ -275,9 +260,7 @@ pub(super) fn workspace_work(arena: &Arena) -> Result<Verdict, Problem> {
         (large.join(), longest)
     });
     let work = work.map_err(|_| Problem::new("the caller broke off"))??;
-    let mut breaches = Breaches::default();
-    breaches.add_if(wait > Duration::from_secs(1), || {
-        format!("a writer waited {wait:.1?} for a work of {work:.1?}")
-    });
-    Ok(breaches.verdict(format!("a writer waited {wait:.1?} for a work of {work:.1?}")))
+    let seen = format!("a writer waited {wait:.1?} for a work of {work:.1?}");
+    arena.breach_if(wait > Duration::from_secs(1), || seen.clone());
+    Ok(seen)
 }

@@ -38,22 +38,11 @@ pub struct Flood {
     pub duration: Duration,
 }
 
-/// What must hold under all floods.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Most resident bytes.
-    pub memory: u64,
-    /// The allowed p99 of other calls, as a multiple of the p99 next to busy programs.
-    pub ratio: f64,
-    /// Slowest answer of `/health`.
-    pub health: Duration,
-}
+/// The allowed p99 of other calls, as a multiple of the p99 next to busy programs.
+const RATIO: f64 = 3.0;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { memory: MEMORY, ratio: 3.0, health: Duration::from_millis(200) }
-    }
-}
+/// The slowest allowed answer of `/health`.
+const HEALTH: Duration = Duration::from_millis(200);
 
 /// Times of calls.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +72,6 @@ pub struct Measured {
     pub slowest: Duration,
     /// Peak resident memory.
     pub peak: u64,
-    /// What must hold.
-    pub limits: Limits,
 }
 
 impl Measured {
@@ -95,7 +82,6 @@ impl Measured {
 
     fn rows(&self) -> [(&'static str, String, Option<bool>); 10] {
         let micros = |time: Duration| format!("{} µs", time.as_micros());
-        let limits = self.limits;
         [
             ("quiet p50", micros(self.quiet.p50), None),
             ("quiet p99", micros(self.quiet.p99), None),
@@ -105,8 +91,8 @@ impl Measured {
             ("p99 / quiet", format!("{:.2}", self.ratio(self.quiet)), None),
             (
                 "p99 / busy",
-                format!("{:.2} (at most {:.1})", self.ratio(self.busy), limits.ratio),
-                Some(self.ratio(self.busy) <= limits.ratio),
+                format!("{:.2} (at most {:.1})", self.ratio(self.busy), RATIO),
+                Some(self.ratio(self.busy) <= RATIO),
             ),
             (
                 "failed calls",
@@ -115,18 +101,13 @@ impl Measured {
             ),
             (
                 "slowest /health",
-                format!(
-                    "{} ms of {} (at most {})",
-                    self.slowest.as_millis(),
-                    self.asked,
-                    limits.health.as_millis()
-                ),
-                Some(self.asked > 0 && self.slowest <= limits.health),
+                format!("{} ms of {} (at most {})", self.slowest.as_millis(), self.asked, HEALTH.as_millis()),
+                Some(self.asked > 0 && self.slowest <= HEALTH),
             ),
             (
                 "peak memory",
-                format!("{} MB (at most {})", self.peak >> 20, limits.memory >> 20),
-                Some(self.peak > 0 && self.peak <= limits.memory),
+                format!("{} MB (at most {})", self.peak >> 20, MEMORY >> 20),
+                Some(self.peak > 0 && self.peak <= MEMORY),
             ),
         ]
     }
@@ -196,7 +177,6 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
         asked: asked.into_inner(),
         slowest: Duration::from_micros(slowest),
         peak: gateway.peak(),
-        limits: Limits::default(),
     })
 }
 
