@@ -12,7 +12,7 @@ mod workspace;
 
 pub use demo::DemoServer;
 pub use registry::{
-    ExecuteError, FunctionAnswer, FunctionError, Handler, RegisterError, RegisteredResource, RegisteredTool,
-    Registry, RegistryEvent, ResourceContents, ToolFunction, ToolOrigin,
+    ExecuteError, Function, FunctionAnswer, FunctionError, Handler, RegisterError, RegisteredResource,
+    RegisteredTool, Registry, RegistryEvent, ResourceContents, ToolFunction, ToolOrigin,
 };
 pub use workspace::WorkspaceServer;

@@ -146,7 +146,10 @@ fn read_handler(name: &str, declared: Option<&Value>, at: &mut Fields<'_>) -> Op
         (true, false) => {
             check_headers(at, &headers);
             match EndpointHandler::trusted(&url.unwrap_or_default(), &headers, Trust::Operator) {
-                Ok(handler) => return Some(ToolHandler::Endpoint(handler.with_max_bytes(max_bytes))),
+                Ok(mut handler) => {
+                    handler.max_bytes = max_bytes;
+                    return Some(ToolHandler::Endpoint(handler));
+                }
                 Err(wrong) => at.error(wrong.member, &wrong.message),
             }
         }

@@ -59,7 +59,7 @@ impl Registry {
     /// Takes a tool away for somebody over the network; whether there was one. Tools of the configuration file stay.
     pub fn unregister_remote(&self, name: &str) -> Result<bool, RegisterError> {
         match self.get(name) {
-            Some(tool) if tool.origin() == ToolOrigin::Configuration => {
+            Some(tool) if tool.origin == ToolOrigin::Configuration => {
                 Err(RegisterError::Configured { name: name.to_owned() })
             }
             Some(_) => Ok(self.unregister(name)),
