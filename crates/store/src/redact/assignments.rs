@@ -43,7 +43,9 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
             continue;
         }
         line.advance(text, at);
-        let (found, looked) = value_at(text, Separator { at, length, name }, &line, secrets.hidden());
+        let mut looked = 0;
+        let separator = Separator { at, length, name };
+        let found = secrets_at(text, separator, &line, secrets.hidden(), &mut looked).unwrap_or_default();
         if !secrets.is_within_budget(looked, at + length) {
             return;
         }
@@ -145,15 +147,9 @@ struct Separator<'a> {
     name: Name<'a>,
 }
 
-/// The secrets after a separator, and how many bytes were read to find them.
+/// The secrets after a separator. How many bytes were read to find them is added to `looked`.
 ///
 /// Everything before `hidden` is already redacted.
-fn value_at(text: &str, separator: Separator<'_>, line: &Line, hidden: usize) -> (Vec<Range<usize>>, usize) {
-    let mut looked = 0;
-    let found = secrets_at(text, separator, line, hidden, &mut looked);
-    (found.unwrap_or_default(), looked)
-}
-
 fn secrets_at(
     text: &str,
     Separator { at, length, name }: Separator<'_>,

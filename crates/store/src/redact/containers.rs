@@ -114,7 +114,7 @@ impl Array<'_> {
                 array.is_nested = true;
                 array.row.clone_from(&rows.columns);
                 if rows.next == 1 && rows.columns.is_none() {
-                    rows.columns = json.get(start..).and_then(|row| columns(row)).filter(is_header_row);
+                    rows.columns = json.get(start..).and_then(columns).filter(is_header_row);
                 }
             }
             Some(Container::Object(_)) | None => {}

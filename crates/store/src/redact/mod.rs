@@ -67,8 +67,7 @@ pub struct Redaction {
 #[derive(Debug)]
 pub(crate) struct Cleaner {
     rules: Rules,
-    input_cap: usize,
-    result_cap: usize,
+    caps: Caps,
     /// Recent names without secrets, the newest first: most calls are of the same tools.
     plain_names: VecDeque<Arc<str>>,
 }
@@ -79,7 +78,7 @@ const PLAIN_NAMES: usize = 8;
 /// The longest name, id or code that is kept.
 const NAME_CAP: usize = 512;
 
-/// Size limits of a record in the queue.
+/// Size limits of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caps {
     pub(crate) input: usize,
@@ -138,12 +137,8 @@ fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
 }
 
 impl Cleaner {
-    pub(crate) fn new(
-        redaction: &Redaction,
-        input_cap: usize,
-        result_cap: usize,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { rules: Rules::parse(redaction)?, input_cap, result_cap, plain_names: VecDeque::new() })
+    pub(crate) fn new(redaction: &Redaction, caps: Caps) -> Result<Self, StoreError> {
+        Ok(Self { rules: Rules::parse(redaction)?, caps, plain_names: VecDeque::new() })
     }
 
     /// Redacts and caps the record.
@@ -164,9 +159,9 @@ impl Cleaner {
                 *name = cap::cut_text(name, name.len(), NAME_CAP).into();
             }
         }
-        self.clean_json(&mut record.input, &paths, self.input_cap, shortened.input);
+        self.clean_json(&mut record.input, &paths, self.caps.input, shortened.input);
         match &mut record.outcome {
-            Outcome::Result(result) => self.clean_json(result, &paths, self.result_cap, shortened.result),
+            Outcome::Result(result) => self.clean_json(result, &paths, self.caps.result, shortened.result),
             Outcome::Error { message, result, .. } => {
                 let original = shortened.message.unwrap_or(message.len());
                 if let Some(clean) = text::redact(message, &self.rules) {
@@ -175,11 +170,11 @@ impl Cleaner {
                 if shortened.message.is_some() {
                     *message = without_margin(message).into();
                 }
-                if message.len() > self.result_cap || shortened.message.is_some() {
-                    *message = cap::cut_text(message, original, self.result_cap).into();
+                if message.len() > self.caps.result || shortened.message.is_some() {
+                    *message = cap::cut_text(message, original, self.caps.result).into();
                 }
                 if let Some(result) = result {
-                    self.clean_json(result, &paths, self.result_cap, shortened.result);
+                    self.clean_json(result, &paths, self.caps.result, shortened.result);
                 }
             }
         }
