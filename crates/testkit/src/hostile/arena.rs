@@ -2,16 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use super::caller::Caller;
-use super::problem::{Attempt as _, Problem};
 use super::server::HostileServer;
 use crate::process::{eventually_blocking, is_alive};
 
@@ -53,7 +54,7 @@ pub(crate) struct Output {
 }
 
 impl Arena {
-    pub(crate) fn new(programs: &Programs) -> Result<Self, Problem> {
+    pub(crate) fn new(programs: &Programs) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("gateway-attack-").tempdir()?;
         std::fs::create_dir(folder.path().join("home"))?;
         std::fs::create_dir(folder.path().join(SERVERS))?;
@@ -65,7 +66,7 @@ impl Arena {
     }
 
     /// A hostile server with these definitions, sent verbatim.
-    pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile, Problem> {
+    pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile> {
         let folder = self.path(SERVERS);
         let files = HostileServer::new(&folder, name);
         std::fs::write(files.file("tools"), tools)?;
@@ -88,26 +89,21 @@ impl Arena {
     }
 
     /// Starts a gateway on a free port, with its data here.
-    pub(crate) fn serve(&self, config: &Value) -> Result<Gateway, Problem> {
+    pub(crate) fn serve(&self, config: &Value) -> Result<Gateway> {
         self.serve_after("", config)
     }
 
     /// Starts a gateway with one hostile server, called `e`, whose entry has `more` members. Waits until a text is in the
     /// list of tools.
-    pub(crate) fn serve_one(
-        &self,
-        tools: &str,
-        more: &Value,
-        listed: &str,
-    ) -> Result<(Hostile, Gateway), Problem> {
+    pub(crate) fn serve_one(&self, tools: &str, more: &Value, listed: &str) -> Result<(Hostile, Gateway)> {
         let server = self.server("e", tools)?;
         let gateway = self.serve(&json!({"mcpServers": {"e": server.entry_with(more)}}))?;
-        gateway.caller().lists(listed);
+        gateway.lists(listed);
         Ok((server, gateway))
     }
 
     /// Starts a gateway after commands of a shell, such as `umask 022`.
-    pub(crate) fn serve_after(&self, shell: &str, config: &Value) -> Result<Gateway, Problem> {
+    pub(crate) fn serve_after(&self, shell: &str, config: &Value) -> Result<Gateway> {
         std::fs::write(self.path("config.json"), config.to_string())?;
         let mut command = self.command(shell);
         command.args(["serve", "--port", "0", "--log-level", "warn", "--config"]);
@@ -123,7 +119,7 @@ impl Arena {
     }
 
     /// Runs a command of the gateway to its end.
-    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<Output, Problem> {
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<Output> {
         std::fs::write(self.path("input"), input)?;
         let mut command = self.command("");
         command.args(arguments).stdin(std::fs::File::open(self.path("input"))?);
@@ -174,8 +170,8 @@ impl Hostile {
     }
 
     /// Writes one of its files.
-    pub(crate) fn write(&self, kind: &str, text: &str) -> Result<(), Problem> {
-        std::fs::write(self.files.file(kind), text).attempting("writing a file of the server")
+    pub(crate) fn write(&self, kind: &str, text: &str) -> Result<()> {
+        std::fs::write(self.files.file(kind), text).context("writing a file of the server")
     }
 
     /// What it recorded.
@@ -251,13 +247,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(mut command: Command) -> Result<Self, Problem> {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
         if super::started::is_interrupted() {
-            return Err(Problem::new("interrupted"));
+            bail!("interrupted");
         }
         let (stdout, stderr) = (NamedTempFile::new()?, NamedTempFile::new()?);
         command.stdout(stdout.reopen()?).stderr(stderr.reopen()?);
-        let child = command.spawn().attempting("starting the gateway")?;
+        let child = command.spawn().context("starting the gateway")?;
         super::started::add(child.id());
         Ok(Self { child, stdout: Written(stdout), stderr: Written(stderr) })
     }
@@ -271,14 +267,14 @@ impl Running {
     }
 
     /// Waits for its exit; kills it at the deadline.
-    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Option<i32>, Problem> {
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Option<i32>> {
         let ended = eventually_blocking(patience, "the end of the gateway", || self.has_ended());
         if ended.is_err() {
             let _ = self.child.kill();
         }
         let status = self.child.wait()?;
         super::started::remove(self.child.id());
-        ended.attempting("ending the gateway")?;
+        ended.context("ending the gateway")?;
         Ok(status.code())
     }
 }
@@ -292,14 +288,22 @@ impl Drop for Running {
     }
 }
 
-/// A gateway that listens.
+/// A gateway that listens. What is asked of it comes from a caller without a key.
 pub(crate) struct Gateway {
     pub(crate) running: Running,
-    pub(crate) port: u16,
+    pub(crate) caller: Caller,
+}
+
+impl Deref for Gateway {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
 }
 
 impl Gateway {
-    pub(crate) fn start(mut command: Command, folder: &Path) -> Result<Self, Problem> {
+    pub(crate) fn start(mut command: Command, folder: &Path) -> Result<Self> {
         command.stdin(Stdio::null());
         let mut running = Running::start(command)?;
         let mut port = None;
@@ -309,17 +313,9 @@ impl Gateway {
         });
         let Some(port) = port else {
             let (folder, said) = (folder.display(), running.stderr.text());
-            return Err(Problem::new(format!("the gateway in {folder} does not listen: {said}")));
+            bail!("the gateway in {folder} does not listen: {said}");
         };
-        Ok(Self { running, port })
-    }
-
-    pub(crate) fn caller(&self) -> Caller {
-        Caller::new(self.port)
-    }
-
-    pub(crate) fn caller_with(&self, key: &str) -> Caller {
-        Caller::with_key(self.port, key)
+        Ok(Self { running, caller: Caller::new(port) })
     }
 
     /// Peak resident memory.
@@ -331,13 +327,13 @@ impl Gateway {
     }
 
     /// Stops it as an operator does.
-    pub(crate) fn stop(&mut self) -> Result<Option<i32>, Problem> {
+    pub(crate) fn stop(&mut self) -> Result<Option<i32>> {
         signal(self.running.pid(), Signal::TERM);
         self.running.wait(PATIENCE)
     }
 
     /// Kills it as a crash would.
-    pub(crate) fn kill(&mut self) -> Result<(), Problem> {
+    pub(crate) fn kill(&mut self) -> Result<()> {
         signal(self.running.pid(), Signal::KILL);
         self.running.wait(PATIENCE).map(|_| ())
     }

@@ -8,7 +8,6 @@ mod arena;
 mod attacks;
 mod caller;
 mod flood;
-mod problem;
 mod server;
 mod session;
 mod started;
@@ -16,7 +15,6 @@ mod started;
 pub use arena::Programs;
 pub use attacks::ATTACKS;
 pub use flood::{Flood, Measured, Times, measure_flood, run_busy, run_flood};
-pub use problem::Problem;
 pub use server::{HostileServer, Stray, run_stray};
 pub use started::{end_all, is_interrupted};
 
@@ -44,7 +42,7 @@ pub struct Attack {
 }
 
 /// Returns what was seen if the arena has no breach afterwards.
-type Attempt = fn(&Arena) -> Result<String, Problem>;
+type Attempt = fn(&Arena) -> anyhow::Result<String>;
 
 /// The outcome of an attack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +69,8 @@ impl Attack {
         match attempt() {
             Ok((breaches, seen)) if breaches.is_empty() => Verdict { held: true, seen },
             Ok((breaches, _)) => Verdict { held: false, seen: breaches.join("; ") },
-            Err::<_, Problem>(problem) => {
-                Verdict { held: false, seen: format!("could not be carried out: {problem}") }
+            Err::<_, anyhow::Error>(problem) => {
+                Verdict { held: false, seen: format!("could not be carried out: {problem:#}") }
             }
         }
     }

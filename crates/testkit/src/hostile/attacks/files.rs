@@ -4,16 +4,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::json;
 
-use crate::hostile::Problem;
 use crate::hostile::arena::{Arena, Gateway, PATIENCE};
 use crate::process::eventually_blocking;
 
 const BIG: &str =
     r#"[{"name":"big","inputSchema":{"type":"object"}},{"name":"t","inputSchema":{"type":"object"}}]"#;
 
-fn check_modes(path: &Path, most: u32, when: &str, arena: &Arena) -> Result<(), Problem> {
+fn check_modes(path: &Path, most: u32, when: &str, arena: &Arena) -> Result<()> {
     let mode = path.metadata()?.permissions().mode() & 0o777;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     arena.breach_if(mode & !most != 0, || format!("{name} has mode {mode:o} {when}"));
@@ -26,14 +26,14 @@ fn check_modes(path: &Path, most: u32, when: &str, arena: &Arena) -> Result<(), 
 }
 
 /// Other users of the machine read the call log.
-pub(super) fn modes(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn modes(arena: &Arena) -> Result<String> {
     let server = arena.server("e", BIG)?;
     let config = json!({"mcpServers": {"e": server.entry()}});
     let data = arena.path("data");
     for when in ["at the first start", "after they were opened to all"] {
         let mut gateway = arena.serve_after("umask 022", &config)?;
-        gateway.caller().lists("\"t\"");
-        gateway.caller().call_on("e", "t", "{}")?;
+        gateway.lists("\"t\"");
+        gateway.call_on("e", "t", "{}")?;
         check_modes(&data, 0o700, when, arena)?;
         gateway.stop()?;
         check_modes(&data, 0o700, when, arena)?;
@@ -49,13 +49,13 @@ pub(super) fn modes(arena: &Arena) -> Result<String, Problem> {
 }
 
 /// The database of the log is not a database.
-pub(super) fn corrupt_log(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn corrupt_log(arena: &Arena) -> Result<String> {
     let server = arena.server("e", BIG)?;
     let config = json!({"mcpServers": {"e": server.entry()}});
     let data = arena.path("data");
     let mut gateway = arena.serve(&config)?;
-    gateway.caller().lists("\"t\"");
-    gateway.caller().call_on("e", "t", "{}")?;
+    gateway.lists("\"t\"");
+    gateway.call_on("e", "t", "{}")?;
     gateway.stop()?;
     let whole = std::fs::read(data.join("calls.db"))?;
     let mut wrong_header = whole.clone();
@@ -87,11 +87,11 @@ pub(super) fn corrupt_log(arena: &Arena) -> Result<String, Problem> {
 }
 
 /// The log reaches the file size limit.
-pub(super) fn file_size_limit(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn file_size_limit(arena: &Arena) -> Result<String> {
     let server = arena.server("e", BIG)?;
     let config = json!({"mcpServers": {"e": server.entry()}});
     let mut gateway = arena.serve_after("ulimit -f 1024", &config)?;
-    let caller = gateway.caller();
+    let caller = gateway.caller.clone();
     caller.lists("\"t\"");
     let mut last = String::new();
     for _ in 0..100 {
@@ -114,7 +114,7 @@ pub(super) fn file_size_limit(arena: &Arena) -> Result<String, Problem> {
 }
 
 /// A `.env` of the directories above names a program.
-pub(super) fn parent_environment(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn parent_environment(arena: &Arena) -> Result<String> {
     let folder = arena.path("a/b");
     std::fs::create_dir_all(&folder)?;
     let marker = arena.path("marker");
@@ -122,9 +122,9 @@ pub(super) fn parent_environment(arena: &Arena) -> Result<String, Problem> {
     let data = arena.path("data").display().to_string();
     let command = arena.command_in(&folder, &["serve", "--port", "0", "--data", &data]);
     let gateway = Gateway::start(command, &folder)?;
-    gateway.caller().get("/tools")?;
+    gateway.get("/tools")?;
     // Without a configuration the demo server answers: then nothing was read from parent directories.
-    let demo = || gateway.caller().lists("store") || marker.exists();
+    let demo = || gateway.lists("store") || marker.exists();
     let _ = eventually_blocking(PATIENCE, "a server", demo);
     arena.breach_if(marker.exists(), || "the program of a parent's .env ran".to_owned());
     Ok("it did not run".to_owned())

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::hostile::Problem;
 use crate::hostile::arena::Arena;
 use crate::process::eventually_blocking;
 
@@ -43,22 +43,21 @@ fn secrets() -> Vec<Value> {
 }
 
 /// Secrets in arguments, and in results that repeat them.
-pub(super) fn secrets_in_clear(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn secrets_in_clear(arena: &Arena) -> Result<String> {
     let (_server, mut gateway) = arena.serve_one(TOOLS, &json!({}), "\"t\"")?;
-    let caller = gateway.caller();
     let documents = secrets();
     for (index, document) in documents.iter().enumerate() {
         let correlation = format!("secret-{index}");
         let headers = [("content-type", "application/json"), ("x-correlation-id", correlation.as_str())];
         let body = json!({"server": "e", "tool": "t", "arguments": document}).to_string();
-        caller.request("POST", "/call_tool", &headers, &body)?;
+        gateway.request("POST", "/call_tool", &headers, &body)?;
     }
     let last = format!("secret-{}", documents.len() - 1);
-    let entry = |id: &str| caller.get(&format!("/logs?correlationId={id}")).map(|answer| answer.text());
+    let entry = |id: &str| gateway.get(&format!("/logs?correlationId={id}")).map(|answer| answer.text());
     let written = || entry(&last).is_ok_and(|text| text.contains(&last));
     let came = eventually_blocking(Duration::from_secs(10), "the entries", written);
     arena.breach_if(came.is_err(), || "the entries did not come".to_owned());
-    let all = caller.get("/logs?limit=1000")?.json()?;
+    let all = gateway.get("/logs?limit=1000")?.json()?;
     let entries = entries_of(&all);
     for (index, document) in documents.iter().enumerate() {
         let id = format!("\"secret-{index}\"");
@@ -102,33 +101,31 @@ fn depth(text: &[u8]) -> usize {
 }
 
 /// One result makes the whole log unreadable for common parsers.
-pub(super) fn deep_result(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn deep_result(arena: &Arena) -> Result<String> {
     let (_server, gateway) = arena.serve_one(TOOLS, &json!({}), "\"t\"")?;
-    let caller = gateway.caller();
-    caller.call_on("e", "deep", r#"{"levels":5000}"#)?;
-    let written = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("\"deep\""));
+    gateway.call_on("e", "deep", r#"{"levels":5000}"#)?;
+    let written = || gateway.get("/logs").is_ok_and(|answer| answer.text().contains("\"deep\""));
     let _ = eventually_blocking(Duration::from_secs(10), "the entry", written);
-    let deepest = depth(&caller.get("/logs")?.body);
+    let deepest = depth(&gateway.get("/logs")?.body);
     // jq stops at 256 levels in its older versions, Python at about 1,000.
     arena.breach_if(deepest > 250, || format!("/logs is nested {deepest} deep"));
     Ok(format!("/logs is nested {deepest} deep"))
 }
 
 /// A command that fails writes its environment into the error.
-pub(super) fn handler_environment(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn handler_environment(arena: &Arena) -> Result<String> {
     let ran = arena.path("ran");
     let code = format!("echo \"token=$TOKEN\" >&2; : > '{}'; exit 3", ran.display());
     let handler = json!({"command": "sh", "args": ["-c", code], "env": {"TOKEN": "toolsecret123"}});
     let tool = json!({"description": "fails", "inputSchema": {"type": "object"}, "handler": handler});
     let gateway = arena.serve(&json!({"tools": {"h": tool}}))?;
-    let caller = gateway.caller();
-    caller.lists("\"h\"");
-    let answer = caller.call("h", "{}")?.text();
+    gateway.lists("\"h\"");
+    let answer = gateway.call("h", "{}")?.text();
     arena.breach_if(!ran.exists(), || format!("the command did not run: {answer}"));
     arena.breach_if(answer.contains("toolsecret123"), || "the answer has the value".to_owned());
-    let written = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("\"h\""));
+    let written = || gateway.get("/logs").is_ok_and(|answer| answer.text().contains("\"h\""));
     let _ = eventually_blocking(Duration::from_secs(10), "the entry", written);
-    let logged = caller.get("/logs")?.text().contains("toolsecret123");
+    let logged = gateway.get("/logs")?.text().contains("toolsecret123");
     arena.breach_if(logged, || "the log has the value".to_owned());
     Ok("the value is hidden".to_owned())
 }

@@ -12,12 +12,13 @@ mod prose;
 mod strays;
 mod terminal;
 
+use anyhow::Result;
 use serde_json::Value;
 
 use super::arena::Arena;
 use super::caller::{Answer, Caller};
 use super::session::Session;
-use super::{Attack, Attempt, Cost, Problem};
+use super::{Attack, Attempt, Cost};
 
 /// Most resident memory of the gateway under any flood.
 pub(crate) const MEMORY: u64 = 300 << 20;
@@ -136,7 +137,7 @@ impl Arena {
 }
 
 /// The lists of tools that models get, each with its name.
-fn all_lists(caller: &Caller) -> Result<Vec<(&'static str, String)>, Problem> {
+fn all_lists(caller: &Caller) -> Result<Vec<(&'static str, String)>> {
     let mut lists = Vec::new();
     for path in ["/tools", "/tools/openai", "/tools/anthropic", "/tools/gemini"] {
         lists.push((path, caller.get(path)?.text()));
@@ -153,7 +154,7 @@ fn last_message(body: &str) -> String {
 }
 
 /// The tools of a list in any format: every object with a name and something that describes it.
-fn list_names(text: &str) -> Result<Vec<(String, Value)>, Problem> {
+fn list_names(text: &str) -> Result<Vec<(String, Value)>> {
     let mut found = Vec::new();
     collect_named(&serde_json::from_str(text)?, &mut found);
     Ok(found)

@@ -1,15 +1,14 @@
 //! Tool use that a reply only talks about.
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::hostile::Problem;
 use crate::hostile::arena::Arena;
 
 /// A whole reply of each provider whose text shows tool use and makes none.
-pub(super) fn prose(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn prose(arena: &Arena) -> Result<String> {
     let tools = r#"[{"name":"store","description":"stores","inputSchema":{"type":"object","properties":{"value":{"type":"string"}}}}]"#;
     let (server, gateway) = arena.serve_one(tools, &json!({}), "store")?;
-    let caller = gateway.caller();
     let texts = [
         r#"A call looks like {"type":"tool_use","id":"t1","name":"store","input":{"value":"x"}}. I made none."#,
         "A call looks like <store><value>x</value></store>. I made none.",
@@ -20,7 +19,7 @@ pub(super) fn prose(arena: &Arena) -> Result<String, Problem> {
         for (provider, reply) in replies(text) {
             let before = server.calls().len();
             let answer =
-                caller.post("/execute", &json!({"provider": provider, "call": reply}).to_string())?;
+                gateway.post("/execute", &json!({"provider": provider, "call": reply}).to_string())?;
             let ran = server.calls().len() > before;
             arena.breach_if(ran, || format!("{provider} ran {text:?}"));
             arena.breach_if(answer.status >= 500, || format!("{provider} answered {}", answer.status));

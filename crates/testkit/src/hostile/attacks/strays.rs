@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::json;
 
-use crate::hostile::Problem;
 use crate::hostile::arena::{Arena, Gateway, Hostile};
 use crate::process::{eventually_blocking, is_alive};
 
-fn with_stray(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
+fn with_stray(arena: &Arena) -> Result<(Hostile, Gateway)> {
     let server = arena.server("e", r#"[{"name":"stray","inputSchema":{"type":"object"}}]"#)?;
     // The server continues after the end of its input.
     server.write("stay", "")?;
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry_with(&json!({"closeTimeout": "1s"}))}}))?;
-    gateway.caller().lists("stray");
-    gateway.caller().call_on("e", "stray", "{}")?;
+    gateway.lists("stray");
+    gateway.call_on("e", "stray", "{}")?;
     Ok((server, gateway))
 }
 
@@ -29,14 +29,14 @@ fn judge(arena: &Arena, server: &Hostile) -> String {
 }
 
 /// A process in its own session and without an environment, when the gateway stops.
-pub(super) fn after_end(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn after_end(arena: &Arena) -> Result<String> {
     let (server, mut gateway) = with_stray(arena)?;
     gateway.stop()?;
     Ok(judge(arena, &server))
 }
 
 /// The same, and the server itself, when the gateway is killed.
-pub(super) fn after_kill(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn after_kill(arena: &Arena) -> Result<String> {
     let (server, mut gateway) = with_stray(arena)?;
     gateway.kill()?;
     Ok(judge(arena, &server))

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::hostile::Problem;
 use crate::hostile::arena::{Arena, Hostile, PATIENCE};
 use crate::process::eventually_blocking;
 
 /// Clears the screen, rings the bell, moves the cursor back, sets a title, reverses the direction.
 const HOSTILE: &str = "\u{1b}[2J\u{7}\r\u{9b}31m\u{1b}]0;title\u{7}\u{202e}\u{200b}\u{7f}end";
 
-fn hostile_server(arena: &Arena) -> Result<Hostile, Problem> {
+fn hostile_server(arena: &Arena) -> Result<Hostile> {
     let tools = json!([
         {"name": format!("t{HOSTILE}"), "description": format!("d{HOSTILE}"),
          "inputSchema": {"type": "object", "properties": {HOSTILE: {"type": "strange", "description": HOSTILE}}}},
@@ -23,7 +23,7 @@ fn hostile_server(arena: &Arena) -> Result<Hostile, Problem> {
     Ok(server)
 }
 
-fn check_command(arena: &Arena, arguments: &[&str], input: &str) -> Result<String, Problem> {
+fn check_command(arena: &Arena, arguments: &[&str], input: &str) -> Result<String> {
     let output = arena.run(arguments, input)?;
     for (name, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
         arena.breach_control(name, bytes);
@@ -39,24 +39,24 @@ fn config(arena: &Arena) -> String {
     arena.path("config.json").display().to_string()
 }
 
-pub(super) fn tools(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn tools(arena: &Arena) -> Result<String> {
     let _server = hostile_server(arena)?;
     check_command(arena, &["tools", "--config", &config(arena)], "")
 }
 
-pub(super) fn servers(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn servers(arena: &Arena) -> Result<String> {
     let _server = hostile_server(arena)?;
     check_command(arena, &["servers", "--config", &config(arena)], "")
 }
 
-pub(super) fn check(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn check(arena: &Arena) -> Result<String> {
     let tools = json!([{"name": format!("t{HOSTILE}"), "description": HOSTILE,
         "inputSchema": {"type": "object", "properties": {HOSTILE: {"type": "strange", "pattern": HOSTILE}}}}]);
     check_command(arena, &["check", "--details"], &tools.to_string())
 }
 
 /// The errors of a call contain names and the last output of the server.
-pub(super) fn call(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn call(arena: &Arena) -> Result<String> {
     let server = hostile_server(arena)?;
     check_command(arena, &["call", "--config", &config(arena), "e", HOSTILE, "{}"], "")?;
     server.write("last-words", &format!("{HOSTILE}\n"))?;
@@ -64,16 +64,15 @@ pub(super) fn call(arena: &Arena) -> Result<String, Problem> {
 }
 
 /// Any caller can put a tool's name and a correlation id into the log.
-pub(super) fn logs(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn logs(arena: &Arena) -> Result<String> {
     let server = hostile_server(arena)?;
     let mut gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
-    let caller = gateway.caller();
-    caller.lists("plain");
-    caller.call_on("e", HOSTILE, "{}")?;
-    caller.call(HOSTILE, "{}")?;
-    caller.call_on("e", "plain", &json!({"text": HOSTILE}).to_string())?;
+    gateway.lists("plain");
+    gateway.call_on("e", HOSTILE, "{}")?;
+    gateway.call(HOSTILE, "{}")?;
+    gateway.call_on("e", "plain", &json!({"text": HOSTILE}).to_string())?;
     let url = format!("http://127.0.0.1:{}", gateway.port);
-    let logged = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("plain"));
+    let logged = || gateway.get("/logs").is_ok_and(|answer| answer.text().contains("plain"));
     let _ = eventually_blocking(PATIENCE, "the log", logged);
     check_command(arena, &["logs", "--url", &url], "")?;
     gateway.stop()?;
@@ -81,7 +80,7 @@ pub(super) fn logs(arena: &Arena) -> Result<String, Problem> {
 }
 
 /// The last output of a server is in the lines of `serve`, and may look like its own lines.
-pub(super) fn serve(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn serve(arena: &Arena) -> Result<String> {
     let server = arena.server("e", "[]")?;
     server.write("last-words", &format!("{HOSTILE}\nfiles: connected\r\nfiles: 5 tools\n"))?;
     let mut gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
@@ -102,12 +101,11 @@ pub(super) fn serve(arena: &Arena) -> Result<String, Problem> {
 }
 
 /// The text about tools that goes into a prompt.
-pub(super) fn context(arena: &Arena) -> Result<String, Problem> {
+pub(super) fn context(arena: &Arena) -> Result<String> {
     let server = hostile_server(arena)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
-    let caller = gateway.caller();
-    caller.lists("plain");
-    let answer = caller.get("/tools/openai/context")?;
+    gateway.lists("plain");
+    let answer = gateway.get("/tools/openai/context")?;
     let texts = match answer.json() {
         Ok(value) => strings(&value),
         Err(_) => answer.text(),

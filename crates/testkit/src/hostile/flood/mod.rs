@@ -8,12 +8,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::arena::{Arena, Gateway, IN_BACKGROUND, Programs, Running};
 use super::attacks::MEMORY;
 use super::caller::{Caller, call_body};
-use super::problem::{Attempt as _, Problem};
 use kept::Kept;
 pub use noise::{run_busy, run_flood};
 
@@ -133,16 +133,15 @@ impl Display for Measured {
 }
 
 /// Measures calls of a well-behaved server, first alone, then during all floods.
-pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Problem> {
+pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured> {
     let arena = Arena::new(programs)?;
     let gateway = arena.serve(&configuration(&arena)?)?;
-    let caller = gateway.caller();
-    if !caller.lists("\"t\"") || !caller.lists("flood_requests") {
-        return Err(Problem::new("the servers of the flood do not start"));
+    if !gateway.lists("\"t\"") || !gateway.lists("flood_requests") {
+        bail!("the servers of the flood do not start");
     }
     // The first calls warm the gateway up.
-    times(&caller, &|done| done >= flood.calls / 4);
-    let quiet = times(&caller, &|done| done >= flood.calls);
+    times(&gateway, &|done| done >= flood.calls / 4);
+    let quiet = times(&gateway, &|done| done >= flood.calls);
     let busy = beside_busy(programs, &gateway, flood.duration / 2)?;
     for name in LISTINGS {
         // Read with the next listing, which the flood asks for.
@@ -164,11 +163,11 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
                 std::thread::sleep(Duration::from_millis(100).saturating_sub(took));
             }
         });
-        let flooded = times(&caller, &|_| Instant::now() >= until);
+        let flooded = times(&gateway, &|_| Instant::now() >= until);
         over.store(true, Ordering::Relaxed);
         flooded
     });
-    noise.wait(Duration::from_secs(90)).attempting("ending the floods")?;
+    noise.wait(Duration::from_secs(90)).context("ending the floods")?;
     let slowest = u64::try_from(slowest.into_inner()).unwrap_or(u64::MAX);
     Ok(Measured {
         quiet,
@@ -181,7 +180,7 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
 }
 
 /// Measures calls next to as many busy programs as there are flooding ones.
-fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Result<Times, Problem> {
+fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Result<Times> {
     let until = Instant::now() + duration;
     let mut running = Vec::new();
     for _ in 0..FLOODING {
@@ -189,9 +188,9 @@ fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Re
         busy.arg(duration.as_secs().max(1).to_string());
         running.push(Running::start(busy)?);
     }
-    let times = times(&gateway.caller(), &|_| Instant::now() >= until);
+    let times = times(gateway, &|_| Instant::now() >= until);
     for mut busy in running {
-        busy.wait(Duration::from_secs(90)).attempting("ending the busy programs")?;
+        busy.wait(Duration::from_secs(90)).context("ending the busy programs")?;
     }
     Ok(times)
 }
@@ -204,7 +203,7 @@ fn in_background(programs: &Programs, role: &str) -> Command {
 }
 
 /// One good server, and one for each flood; these run with the lowest priority.
-fn configuration(arena: &Arena) -> Result<Value, Problem> {
+fn configuration(arena: &Arena) -> Result<Value> {
     let tool = |name: &str| format!(r#"[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]"#);
     let good = arena.server("good", &tool("t"))?;
     let mut servers = serde_json::Map::new();
@@ -225,7 +224,7 @@ fn configuration(arena: &Arena) -> Result<Value, Problem> {
 
 fn ask_health(gateway: &Gateway) -> Duration {
     let begin = Instant::now();
-    match gateway.caller().get("/health") {
+    match gateway.get("/health") {
         Ok(answer) if answer.status == 200 => begin.elapsed(),
         // No answer is slower than every answer.
         _ => Duration::from_hours(1),
