@@ -134,3 +134,12 @@ pub(crate) fn unknown_tool(name: &str) -> RpcError {
 fn text(value: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(value?.get()).ok()
 }
+
+/// The schema of an object; names in `optional` are not required.
+pub(crate) fn object_schema(members: &[(&str, Value)], optional: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    let required: Vec<&str> =
+        members.iter().map(|(name, _)| *name).filter(|name| !optional.contains(name)).collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}

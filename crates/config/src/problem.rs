@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use gateway_protocol::printable;
+use serde::Serialize;
 
 /// One problem, with its location.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file, as it was named; `environment` for a variable.
     pub file: String,

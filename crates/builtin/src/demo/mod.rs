@@ -8,6 +8,7 @@ mod tools;
 use gateway_protocol::{Implementation, RawJson, RpcError, method};
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::server::{Params, ServerProfile, unknown_tool};
 use store::Store;
 
@@ -49,7 +50,8 @@ impl DemoServer {
 
     fn call(&self, params: &mut Params) -> Result<Value, RpcError> {
         let (name, arguments) = params.call()?;
-        let outcome = tools::call(name, &arguments, &self.store).ok_or_else(|| unknown_tool(name))?;
+        let outcome =
+            tools::call(name, Arguments(&arguments), &self.store).ok_or_else(|| unknown_tool(name))?;
         Ok(match outcome {
             Ok(answer) => json!({
                 "content": [{"type": "text", "text": answer.to_string()}],

@@ -216,14 +216,7 @@ impl Registry {
     ) -> Result<Option<Arc<RegisteredResource>>, RegisterError> {
         let replaced = {
             let mut state = self.state();
-            let (bytes, limit) = (resource.bytes(), state.config.max_definition_bytes);
-            if bytes > limit {
-                return Err(RegisterError::TooLong { bytes, limit });
-            }
-            let limit = state.config.max_tools;
-            if !state.resources.contains_key(&resource.about.uri) && state.resources.len() >= limit {
-                return Err(RegisterError::Full { limit });
-            }
+            state.check_room(resource.bytes(), &state.resources, &resource.about.uri)?;
             state.resources.insert(resource.about.uri.clone(), Arc::new(resource))
         };
         self.notify_watchers();
@@ -415,19 +408,24 @@ impl Registry {
 }
 
 impl State {
-    /// Whether there is room for a tool.
-    fn check(&self, tool: &RegisteredTool) -> Result<(), RegisterError> {
-        let (bytes, limit) = (tool.bytes(), self.config.max_definition_bytes);
+    /// Whether there is room for a definition of so many bytes, which may replace another of the same key.
+    fn check_room<T>(&self, bytes: usize, all: &BTreeMap<String, T>, key: &str) -> Result<(), RegisterError> {
+        let limit = self.config.max_definition_bytes;
         if bytes > limit {
             return Err(RegisterError::TooLong { bytes, limit });
         }
+        let limit = self.config.max_tools;
+        let is_full = !all.contains_key(key) && all.len() >= limit;
+        if is_full { Err(RegisterError::Full { limit }) } else { Ok(()) }
+    }
+
+    /// Whether a tool may be registered.
+    fn check(&self, tool: &RegisteredTool) -> Result<(), RegisterError> {
+        self.check_room(tool.bytes(), &self.tools, &tool.name)?;
         let known = self.tools.get(&tool.name);
         let is_configured = known.is_some_and(|known| known.origin == ToolOrigin::Configuration);
         if is_configured && tool.origin == ToolOrigin::Network {
             return Err(RegisterError::Configured { name: tool.name.clone() });
-        }
-        if known.is_none() && self.tools.len() >= self.config.max_tools {
-            return Err(RegisterError::Full { limit: self.config.max_tools });
         }
         Ok(())
     }

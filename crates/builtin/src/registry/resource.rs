@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gateway_config::{ResourceDefinition, ResourceSpec, StaticContents, TOOL_TIMEOUT, UriPiece, uri_pieces};
+use gateway_config::{ResourceDefinition, ResourceSpec, StaticContents, TOOL_TIMEOUT, template_values};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
@@ -79,35 +79,8 @@ impl RegisteredResource {
 
     /// What a URI has for the placeholders of the template, if it comes from it.
     pub(super) fn matched(&self, uri: &str) -> Option<Map<String, Value>> {
-        if !self.about.is_template {
-            return (self.about.uri == uri).then(Map::new);
-        }
-        let pieces = uri_pieces(&self.about.uri)?;
-        let mut rest = uri;
-        let mut values = Map::new();
-        for (index, piece) in pieces.iter().enumerate() {
-            match piece {
-                UriPiece::Literal(literal) => rest = rest.strip_prefix(literal)?,
-                UriPiece::Place(name) => {
-                    let segment = rest.find('/').map_or(rest, |end| rest.get(..end).unwrap_or(rest));
-                    let end = match pieces.get(index + 1) {
-                        // The shortest text will do, but never none.
-                        Some(UriPiece::Literal(literal)) if !literal.starts_with('/') => {
-                            let start = segment.chars().next().map_or(0, char::len_utf8);
-                            start + rest.get(start..)?.find(literal)?
-                        }
-                        Some(_) | None => segment.len(),
-                    };
-                    let (value, left) = rest.split_at_checked(end)?;
-                    if value.is_empty() || value.contains('/') {
-                        return None;
-                    }
-                    values.insert((*name).to_owned(), value.into());
-                    rest = left;
-                }
-            }
-        }
-        rest.is_empty().then_some(values)
+        let values = template_values(&self.about.uri, uri)?;
+        Some(values.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect())
     }
 
     /// The answer to `resources/read`.

@@ -5,7 +5,6 @@
 //! that also a directory that is swapped for a link meanwhile leads nowhere. Reading follows symbolic links that stay in
 //! the directory; writing follows none. Everything is bounded (`limits`), and works on threads for blocking calls.
 
-mod arguments;
 mod diff;
 mod edit;
 mod followup;
@@ -32,8 +31,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use self::arguments::Arguments;
 use self::root::Root;
+use crate::arguments::Arguments;
 use crate::server::{Params, ServerProfile, unknown_tool};
 
 const PROFILE: ServerProfile = ServerProfile {
