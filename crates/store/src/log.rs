@@ -60,7 +60,7 @@ impl CallLog {
         };
         let queue = Arc::new(Queue::new(options.clone()));
         let shared = Arc::new(Shared::default());
-        shared.set_last_id(block.last());
+        shared.set_last_id(block.last);
         let writer = Writer {
             queue: Arc::clone(&queue),
             shared: Arc::clone(&shared),

@@ -19,7 +19,7 @@ pub(crate) struct Queued {
 }
 
 /// Shared by the callers and the writer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) options: Options,
     /// Outstanding permits, queued entries, and entries being written.
@@ -102,16 +102,7 @@ pub(crate) struct Depth {
 
 impl Queue {
     pub(crate) fn new(options: Options) -> Self {
-        Self {
-            options,
-            outstanding: AtomicUsize::new(0),
-            unwritten: AtomicUsize::new(0),
-            bytes: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
-            state: Mutex::default(),
-            work: Condvar::new(),
-            progress: Condvar::new(),
-        }
+        Self { options, ..Self::default() }
     }
 
     /// Room for one record, if there is any.

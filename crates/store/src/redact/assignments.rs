@@ -45,7 +45,7 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
         line.advance(text, at);
         let mut looked = 0;
         let separator = Separator { at, length, name };
-        let found = secrets_at(text, separator, &line, secrets.hidden(), &mut looked).unwrap_or_default();
+        let found = secrets_at(text, separator, &line, secrets.hidden, &mut looked).unwrap_or_default();
         if !secrets.is_within_budget(looked, at + length) {
             return;
         }
