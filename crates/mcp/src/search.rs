@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::caller::Caller;
 use crate::endpoint::Endpoint;
 use crate::errors::{invalid, not_found};
+use crate::params::member;
 use crate::view::View;
 use gateway_config::SearchMode;
 use gateway_runtime::failure::error_result;
@@ -55,13 +56,8 @@ pub(crate) fn offered(caller: &Caller, params: Option<&RawJson>) -> Option<(Arc<
 }
 
 fn wants_all(params: &RawJson) -> bool {
-    #[derive(Deserialize)]
-    struct WithMeta<'a> {
-        #[serde(borrow, default, rename = "_meta")]
-        meta: Option<HashMap<Cow<'a, str>, Value>>,
-    }
-    let read: Option<WithMeta<'_>> = params.read().ok();
-    read.and_then(|read| read.meta).is_some_and(|meta| meta.get(LIST_META).is_some_and(|word| word == "all"))
+    let meta: Option<HashMap<String, Value>> = member(Some(params), "_meta");
+    meta.is_some_and(|meta| meta.get(LIST_META).is_some_and(|word| word == "all"))
 }
 
 /// What a request for a tool means.

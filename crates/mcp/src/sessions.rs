@@ -240,56 +240,37 @@ pub(crate) struct Sessions {
 }
 
 /// The sessions at one moment.
-#[derive(Debug, Default)]
-struct Present {
-    by_id: HashMap<Arc<str>, Arc<Session>>,
-    /// How many each caller has.
-    held: HashMap<Option<Owner>, usize>,
+type Present = HashMap<Arc<str>, Arc<Session>>;
+
+/// Takes out the session of a caller that was unused for longest.
+fn evict(present: &mut Present, caller: Option<&Owner>) -> Option<Arc<Session>> {
+    let own = present.values().filter(|session| session.caller.as_ref() == caller);
+    let oldest = own.min_by_key(|session| (session.is_attached(), session.used.load(Ordering::Relaxed)));
+    let id = oldest.map(|session| Arc::clone(&session.id))?;
+    present.remove(&id)
 }
 
-impl Present {
-    fn insert(&mut self, session: &Arc<Session>) {
-        *self.held.entry(session.caller.clone()).or_default() += 1;
-        self.by_id.insert(Arc::clone(&session.id), Arc::clone(session));
+/// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one replaces
+/// a session of the caller with the most.
+fn make_room(
+    present: &mut Present,
+    caller: Option<&Owner>,
+    (most, share): (usize, usize),
+) -> Option<Arc<Session>> {
+    let own = present.values().filter(|session| session.caller.as_ref() == caller).count();
+    let share = if caller.is_some() { share } else { most };
+    if own >= share || (own > 0 && present.len() >= most) {
+        return evict(present, caller);
     }
-
-    fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
-        let session = self.by_id.remove(id)?;
-        self.release(&session);
-        Some(session)
+    if present.len() < most {
+        return None;
     }
-
-    fn release(&mut self, session: &Session) {
-        if let Some(count) = self.held.get_mut(&session.caller) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.held.remove(&session.caller);
-            }
-        }
+    let mut held: HashMap<Option<&Owner>, usize> = HashMap::new();
+    for session in present.values() {
+        *held.entry(session.caller.as_ref()).or_default() += 1;
     }
-
-    /// Takes out the session of a caller that was unused for longest.
-    fn evict(&mut self, caller: Option<&Owner>) -> Option<Arc<Session>> {
-        let own = self.by_id.values().filter(|session| session.caller.as_ref() == caller);
-        let oldest = own.min_by_key(|session| (session.is_attached(), session.used.load(Ordering::Relaxed)));
-        let id = oldest.map(|session| Arc::clone(&session.id))?;
-        self.remove(&id)
-    }
-
-    /// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one replaces
-    /// a session of the caller with the most.
-    fn make_room(&mut self, caller: Option<&Owner>, (most, share): (usize, usize)) -> Option<Arc<Session>> {
-        let own = self.held.get(&caller.cloned()).copied().unwrap_or_default();
-        let share = if caller.is_some() { share } else { most };
-        if own >= share || (own > 0 && self.by_id.len() >= most) {
-            return self.evict(caller);
-        }
-        if self.by_id.len() < most {
-            return None;
-        }
-        let largest = self.held.iter().max_by_key(|(_, count)| **count).map(|(caller, _)| caller.clone())?;
-        self.evict(largest.as_ref())
-    }
+    let largest = held.into_iter().max_by_key(|(_, count)| *count)?.0.cloned();
+    evict(present, largest.as_ref())
 }
 
 impl Sessions {
@@ -329,8 +310,8 @@ impl Sessions {
             budget,
         });
         let mut present = locked(&self.present);
-        let evicted = present.make_room(session.caller.as_ref(), (self.most, self.share));
-        present.insert(&session);
+        let evicted = make_room(&mut present, session.caller.as_ref(), (self.most, self.share));
+        present.insert(Arc::clone(&session.id), Arc::clone(&session));
         drop(present);
         // Its calls and subscriptions end outside the lock.
         if let Some(evicted) = evicted {
@@ -363,7 +344,7 @@ impl Sessions {
         let now = self.now();
         let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
-        locked(&self.present).by_id.retain(|_, session| {
+        locked(&self.present).retain(|_, session| {
             // Looked at first, because it forgets streams as well.
             let is_busy = session.is_busy();
             if is_busy || session.is_attached() {
@@ -376,18 +357,17 @@ impl Sessions {
             is_used
         });
         for session in over {
-            locked(&self.present).release(&session);
             session.end();
         }
     }
 
     /// All sessions at this moment.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
-        locked(&self.present).by_id.values().cloned().collect()
+        locked(&self.present).values().cloned().collect()
     }
 
     pub(crate) fn named(&self, id: &str) -> Option<Arc<Session>> {
-        locked(&self.present).by_id.get(id).cloned()
+        locked(&self.present).get(id).cloned()
     }
 
     fn now(&self) -> u64 {

@@ -18,9 +18,8 @@ use tokio::sync::mpsc;
 
 use crate::caller::{Caller, Reach};
 use crate::endpoint::Endpoint;
-use crate::errors::{check_params, internal, invalid, read_params, required, rpc_error};
+use crate::errors::{check_params, internal, invalid, read_params, rpc_error};
 use crate::http_request::HttpRequest;
-use crate::log_level::LogLevel;
 use crate::notifications::set_log_level;
 use crate::outbound::{Out, Sink};
 use crate::params::member;
@@ -197,13 +196,13 @@ async fn answered(
     };
     match request.method.as_str() {
         method::SET_LEVEL => {
-            let level = LogLevel::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
+            let level = member(params, "level").ok_or_else(|| invalid("`level` is missing or not known"))?;
             session.set_level(level);
             set_log_level(endpoint, &caller.view).await;
             Ok(RawJson::empty_object())
         }
         method::SUBSCRIBE => {
-            let uri = uri_of(params)?;
+            let uri = uri_of(method::SUBSCRIBE, params)?;
             session.check_room(&uri)?;
             let (server, own) = resource(&caller, &uri).await?;
             let upstream = endpoint.fleet().subscribe(server.as_str(), &own).await.map_err(rpc_error)?;
@@ -213,7 +212,7 @@ async fn answered(
             Ok(RawJson::empty_object())
         }
         method::UNSUBSCRIBE => {
-            session.unsubscribe(&uri_of(params)?);
+            session.unsubscribe(&uri_of(method::UNSUBSCRIBE, params)?);
             Ok(RawJson::empty_object())
         }
         asked => {
@@ -225,13 +224,10 @@ async fn answered(
     }
 }
 
-fn uri_of(params: Option<&RawJson>) -> Result<String, RpcError> {
+fn uri_of(method: &str, params: Option<&RawJson>) -> Result<String, RpcError> {
     #[derive(Deserialize)]
     struct Params {
         uri: String,
     }
-    required(params)?
-        .read::<Params>()
-        .map(|params| params.uri)
-        .map_err(|error| invalid(format!("reading `uri`: {error}")))
+    read_params(method, params).map(|Params { uri }| uri)
 }
