@@ -49,7 +49,7 @@ pub(crate) fn read_tool(name: &str, at: &mut Fields<'_>) -> Option<ToolSpec> {
         at.error("", &format!("Tool \"{name}\": needs a \"handler\" with \"url\" or \"command\""));
     }
     // Also without a handler, so that all errors are reported.
-    match tool_definition(name, at.members()) {
+    match tool_definition(name, at.members) {
         Ok(definition) => Some(ToolSpec { name: name.to_owned(), definition, handler: handler?, timeout }),
         Err(DefinitionError::Field { field, message }) => {
             at.error(&field, &message);

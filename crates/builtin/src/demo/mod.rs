@@ -18,7 +18,6 @@ const PROFILE: ServerProfile = ServerProfile {
     instructions: "Small tools for trying things out: arithmetic, a made-up weather report, and a store of texts that \
                    lasts as long as the process.",
     changes: false,
-    list_ttl_ms: 3_600_000,
 };
 
 /// An MCP server with `add`, `multiply`, `get_weather`, `store_value` and `get_value`.

@@ -102,7 +102,7 @@ fn hidden(handler: &EndpointHandler, text: String) -> String {
 
 /// What handlers need to reach addresses: clients, which are made when they are first needed, and the rule about private
 /// addresses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outside {
     lookup: Lookup,
     private: AtomicBool,
@@ -116,13 +116,7 @@ pub(super) struct Outside {
 
 impl Outside {
     pub(super) fn new(lookup: Lookup) -> Self {
-        Self {
-            lookup,
-            private: AtomicBool::new(false),
-            usual: OnceLock::new(),
-            direct: OnceLock::new(),
-            guarded: OnceLock::new(),
-        }
+        Self { lookup, ..Self::default() }
     }
 
     pub(super) fn allow_private(&self, allowed: bool) {

@@ -32,13 +32,8 @@ use crate::server::{Params, ServerProfile};
 use address::Lookup;
 use endpoint::Outside;
 
-const PROFILE: ServerProfile = ServerProfile {
-    name: "registry",
-    title: "Registered tools",
-    instructions: "",
-    changes: true,
-    list_ttl_ms: 3_600_000,
-};
+const PROFILE: ServerProfile =
+    ServerProfile { name: "registry", title: "Registered tools", instructions: "", changes: true };
 
 /// How many events a slow subscriber may lag behind.
 const EVENTS: usize = 256;
@@ -111,6 +106,7 @@ type Tools = BTreeMap<String, Arc<RegisteredTool>>;
 /// Returns whether it wants further notifications.
 type Watcher = Arc<dyn Fn() -> bool + Send + Sync>;
 
+#[derive(Default)]
 struct State {
     tools: Tools,
     /// By URI or template, in the order in which they are tried.
@@ -140,7 +136,7 @@ impl PartialEq for Registry {
 impl Registry {
     /// One without tools.
     pub fn new() -> Self {
-        Self::with(Lookup::of_system())
+        Self::with(Lookup::default())
     }
 
     /// One that resolves the names of endpoints in its own way.
@@ -153,10 +149,8 @@ impl Registry {
     }
 
     fn with(lookup: Lookup) -> Self {
-        let state =
-            State { tools: Tools::new(), resources: BTreeMap::new(), config: RegistryConfig::default() };
         Self(Arc::new(Inner {
-            state: Mutex::new(state),
+            state: Mutex::default(),
             events: broadcast::Sender::new(EVENTS),
             watchers: Mutex::default(),
             outside: Outside::new(lookup),

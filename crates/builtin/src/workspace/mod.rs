@@ -41,7 +41,6 @@ const PROFILE: ServerProfile = ServerProfile {
     instructions: "Text files of one directory. Paths are relative to it and have `/` between names; nothing outside can be \
                    reached, and data of version control is closed. Lines are counted from 1.",
     changes: false,
-    list_ttl_ms: 3_600_000,
 };
 
 /// An MCP server for the files of one directory.
