@@ -9,6 +9,9 @@ use gateway_protocol::{
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+/// How long a list stays true, in milliseconds.
+const LIST_TTL_MS: u64 = 3_600_000;
+
 /// Who a built-in server is, as clients see it.
 #[derive(Debug)]
 pub(crate) struct ServerProfile {
@@ -17,8 +20,6 @@ pub(crate) struct ServerProfile {
     pub(crate) instructions: &'static str,
     /// Whether the list of tools can change, so that clients are notified.
     pub(crate) changes: bool,
-    /// How long a list stays true, in milliseconds.
-    pub(crate) list_ttl_ms: u64,
 }
 
 impl ServerProfile {
@@ -49,14 +50,12 @@ impl ServerProfile {
                 "supportedVersions": [MODERN],
                 "capabilities": self.capabilities(),
                 "instructions": self.instructions,
-                "ttlMs": self.list_ttl_ms,
+                "ttlMs": LIST_TTL_MS,
                 "cacheScope": "public",
                 "_meta": {meta::SERVER_INFO: self.implementation()},
             })),
             method::PING => Ok(json!({})),
-            method::LIST_TOOLS => {
-                Ok(json!({"tools": tools(), "ttlMs": self.list_ttl_ms, "cacheScope": "public"}))
-            }
+            method::LIST_TOOLS => Ok(json!({"tools": tools(), "ttlMs": LIST_TTL_MS, "cacheScope": "public"})),
             other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
         }
     }
@@ -133,4 +132,13 @@ pub(crate) fn unknown_tool(name: &str) -> RpcError {
 
 fn text(value: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(value?.get()).ok()
+}
+
+/// The schema of an object; names in `optional` are not required.
+pub(crate) fn object_schema(members: &[(&str, Value)], optional: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    let required: Vec<&str> =
+        members.iter().map(|(name, _)| *name).filter(|name| !optional.contains(name)).collect();
+    json!({"type": "object", "properties": properties, "required": required})
 }

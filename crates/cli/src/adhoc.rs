@@ -21,7 +21,7 @@ pub(crate) struct AdHocFlags {
 impl AdHocFlags {
     /// The server given by the words after `--` or by `url`, if any.
     pub(crate) fn spec(&self, url: Option<&str>) -> Result<Option<UpstreamSpec>> {
-        let endpoint = match (url, self.command.as_slice()) {
+        let mut spec = match (url, self.command.as_slice()) {
             (Some(url), []) if is_url(url) => self.http(url)?,
             (Some(url), [_, ..]) => bail!("`{url}` and a command after `--`: only one server can be used"),
             (Some(word), []) => {
@@ -32,23 +32,25 @@ impl AdHocFlags {
                 if !self.header.is_empty() {
                     bail!("--header is for a URL, and `{command}` is a command");
                 }
+                // Called after its program.
+                let name = Path::new(command).file_stem().and_then(|name| name.to_str()).unwrap_or("server");
                 let (command, args) = (command.clone(), args.to_vec());
-                Endpoint::Stdio { command, args, env: BTreeMap::new(), cwd: None }
+                UpstreamSpec::new(name, Endpoint::Stdio { command, args, env: BTreeMap::new(), cwd: None })
             }
             (None, []) if !self.header.is_empty() => {
                 bail!("--header is for a URL on the command line; those of configured servers are configured")
             }
             (None, []) => return Ok(None),
         };
-        let mut spec = UpstreamSpec::new(&name_of(&endpoint), endpoint);
         spec.connect = ConnectMode::Eager;
         Ok(Some(spec))
     }
 
-    fn http(&self, url: &str) -> Result<Endpoint> {
-        if let Err(error) = reqwest::Url::parse(url) {
-            bail!("`{url}` cannot be read as a URL: {error}");
-        }
+    fn http(&self, url: &str) -> Result<UpstreamSpec> {
+        let address = match reqwest::Url::parse(url) {
+            Ok(address) => address,
+            Err(error) => bail!("`{url}` cannot be read as a URL: {error}"),
+        };
         let mut headers = BTreeMap::new();
         for header in &self.header {
             // The value may be a secret, so it is not repeated.
@@ -57,29 +59,14 @@ impl AdHocFlags {
             };
             headers.insert(name.trim().to_owned(), value.trim().to_owned());
         }
-        Ok(Endpoint::Http { url: url.to_owned(), headers, mode: HttpMode::Auto })
+        let endpoint = Endpoint::Http { url: url.to_owned(), headers, mode: HttpMode::Auto };
+        Ok(UpstreamSpec::new(address.host_str().unwrap_or("server"), endpoint))
     }
 }
 
 /// Whether a word is a URL rather than a name.
 pub(crate) fn is_url(word: &str) -> bool {
     word.starts_with("http://") || word.starts_with("https://")
-}
-
-/// The name of an ad-hoc server: its program, or its host.
-fn name_of(endpoint: &Endpoint) -> String {
-    let name = match endpoint {
-        Endpoint::Stdio { command, .. } => {
-            Path::new(command).file_stem().and_then(|name| name.to_str()).map(str::to_owned)
-        }
-        Endpoint::Http { url, .. } => {
-            reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned))
-        }
-        Endpoint::Demo => Some("demo".to_owned()),
-        Endpoint::Workspace(_) => Some("workspace".to_owned()),
-        Endpoint::Registry => Some("registry".to_owned()),
-    };
-    name.unwrap_or_else(|| "server".to_owned())
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use gateway_notation::spelling::nearest_names;
 use gateway_upstream::{Fleet, FleetOptions, UpstreamHealth, UpstreamId, UpstreamSpec, UpstreamState};
 
+use crate::output::did_you_mean;
 use crate::progress::with_progress;
 use crate::runtime::{EndSignals, Interrupted};
 
@@ -40,11 +40,10 @@ pub(crate) fn chosen(specs: Vec<UpstreamSpec>, name: Option<&str>) -> Result<Vec
         return Ok(vec![spec.clone()]);
     }
     let known: Vec<&str> = specs.iter().map(|spec| spec.id.as_str()).collect();
-    let nearest = nearest_names(name, known.iter().copied());
-    let hint = match (nearest.as_slice(), known.is_empty()) {
-        (_, true) => "none is configured".to_owned(),
-        ([], false) => format!("there are: {}", known.join(", ")),
-        (nearest, false) => format!("did you mean `{}`?", nearest.join("`, `")),
+    let hint = match did_you_mean(name, known.iter().copied()) {
+        Some(hint) => hint,
+        None if known.is_empty() => "none is configured".to_owned(),
+        None => format!("there are: {}", known.join(", ")),
     };
     bail!("no server is called `{name}`; {hint}")
 }

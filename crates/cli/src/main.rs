@@ -122,7 +122,7 @@ fn main() -> ExitCode {
 /// Writes the error and returns the exit status.
 fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(Interrupted(signal)) = error.downcast_ref() {
-        return ExitCode::from(signal.status());
+        return ExitCode::from(signal.status);
     }
     // A closed standard error is fine.
     let _ = match error.downcast_ref::<Problems>() {

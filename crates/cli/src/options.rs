@@ -9,7 +9,8 @@ use gateway_dialects::dialect::Compat;
 use gateway_dialects::{
     Defaults, Dialect, DialectError, Dialects, EmptyRequired, Open, Options, Strict, Translator,
 };
-use gateway_notation::spelling::nearest_names;
+
+use crate::output::did_you_mean;
 
 /// Flags of the translation.
 #[derive(Debug, Args)]
@@ -187,12 +188,8 @@ impl TranslationFlags {
 pub(crate) fn explained(error: DialectError) -> anyhow::Error {
     match &error {
         DialectError::Unknown { name, known } => {
-            let nearest = nearest_names(name, known.iter().map(String::as_str));
-            let guess = if nearest.is_empty() {
-                String::new()
-            } else {
-                format!(" did you mean `{}`?", nearest.join("`, `"))
-            };
+            let guess = did_you_mean(name, known.iter().map(String::as_str));
+            let guess = guess.map_or_else(String::new, |guess| format!(" {guess}"));
             anyhow!("unknown dialect `{name}`;{guess} `mcp-tool-gateway dialects` lists them all")
         }
         DialectError::UnknownModel { model } => anyhow!(

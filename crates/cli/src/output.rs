@@ -5,6 +5,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use gateway_notation::spelling::nearest_names;
 use gateway_protocol::printable;
 use serde::Serialize;
 
@@ -91,6 +92,12 @@ impl Paint {
         };
         terminal::coloured(code, text)
     }
+}
+
+/// The question whether one of the known names was meant; `None` if none is near.
+pub(crate) fn did_you_mean<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+    let nearest = nearest_names(name, known);
+    (!nearest.is_empty()).then(|| format!("did you mean `{}`?", nearest.join("`, `")))
 }
 
 /// `count` and its noun.

@@ -81,34 +81,18 @@ impl EndSignals {
     /// Waits for the next one.
     pub(crate) async fn next(&mut self) -> EndSignal {
         tokio::select! {
-            _ = self.terminate.recv() => EndSignal::Terminate,
-            _ = self.interrupt.recv() => EndSignal::Interrupt,
+            _ = self.terminate.recv() => EndSignal { name: "SIGTERM", status: 143 },
+            _ = self.interrupt.recv() => EndSignal { name: "SIGINT", status: 130 },
         }
     }
 }
 
 /// Which signal it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EndSignal {
-    Terminate,
-    Interrupt,
-}
-
-impl EndSignal {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndSignal {
+    pub(crate) name: &'static str,
     /// The exit status that shells use for a program killed by this signal.
-    pub(crate) fn status(self) -> u8 {
-        match self {
-            Self::Terminate => 143,
-            Self::Interrupt => 130,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Terminate => "SIGTERM",
-            Self::Interrupt => "SIGINT",
-        }
-    }
+    pub(crate) status: u8,
 }
 
 /// A signal arrived before the work was done.
@@ -117,7 +101,7 @@ pub(crate) struct Interrupted(pub(crate) EndSignal);
 
 impl std::fmt::Display for Interrupted {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "ended by {}", self.0.name())
+        write!(formatter, "ended by {}", self.0.name)
     }
 }
 

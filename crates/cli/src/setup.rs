@@ -101,7 +101,7 @@ impl ConfigFlags {
             // The demo itself reports that nothing is configured.
             warnings.retain(|warning| !warning.field.is_empty());
         }
-        warnings.extend(environment.unread().iter().cloned());
+        warnings.extend(environment.unread.iter().cloned());
         let mut fleet = FleetOptions::default();
         let mut fixed = config.settings;
         // A reload applies it.

@@ -47,6 +47,11 @@ const MEMBERS: [(&str, Check, &str); 8] = [
 
 type Check = fn(&Value) -> bool;
 
+/// Whether a definition has a member of this name, beside `name`.
+pub fn is_definition_member(name: &str) -> bool {
+    MEMBERS.iter().any(|(member, ..)| *member == name)
+}
+
 /// How the canonical names of all servers' tools begin.
 const RESERVED: &str = "mcp__";
 

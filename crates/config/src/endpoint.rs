@@ -11,12 +11,16 @@ pub(crate) const ANSWER_BYTES: usize = 1 << 20;
 
 /// An HTTP address that does the work of a tool.
 #[derive(Clone, PartialEq)]
+#[non_exhaustive]
 pub struct EndpointHandler {
-    url: Url,
-    headers: HeaderMap,
+    /// The address.
+    pub url: Url,
+    /// The headers of every request; those of the configuration are marked as sensitive.
+    pub headers: HeaderMap,
     /// Most bytes of an answer.
-    max_bytes: usize,
-    trust: Trust,
+    pub max_bytes: usize,
+    /// Who named the address.
+    pub trust: Trust,
 }
 
 /// Who named the address.
@@ -32,13 +36,6 @@ impl EndpointHandler {
     /// An address with headers for every request. Whoever calls this is trusted to know where it leads.
     pub fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Self, String> {
         Self::trusted(url, headers, Trust::Operator).map_err(|wrong| wrong.message)
-    }
-
-    /// The same with another bound on the bytes of an answer.
-    #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
-        self
     }
 
     /// The same, with whoever named it; what is wrong is reported with its member.
@@ -92,26 +89,6 @@ impl EndpointHandler {
         let headers = self.headers.iter().filter(|(_, value)| value.is_sensitive());
         let headers: usize = headers.map(|(name, value)| name.as_str().len() + value.len()).sum();
         self.url.as_str().len() + headers
-    }
-
-    /// The address.
-    pub fn url(&self) -> &Url {
-        &self.url
-    }
-
-    /// The headers of every request; those of the configuration are marked as sensitive.
-    pub fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
-    /// Most bytes of an answer.
-    pub fn max_bytes(&self) -> usize {
-        self.max_bytes
-    }
-
-    /// Who named the address.
-    pub fn trust(&self) -> Trust {
-        self.trust
     }
 }
 

@@ -17,7 +17,8 @@ pub struct Environment<'a> {
     /// Reads `.env` files, which nobody named.
     found_files: Option<Files<'a>>,
     dotenv: BTreeMap<String, String>,
-    unread: Vec<Problem>,
+    /// The `.env` files that were found and not read.
+    pub unread: Vec<Problem>,
 }
 
 /// Where `.env` files are looked for.
@@ -84,11 +85,6 @@ impl<'a> Environment<'a> {
             }
         }
         self
-    }
-
-    /// The `.env` files that were found and not read.
-    pub fn unread(&self) -> &[Problem] {
-        &self.unread
     }
 
     /// The value of a variable.

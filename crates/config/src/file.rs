@@ -117,7 +117,7 @@ impl Parts {
                 return refuse(error.line, message);
             }
         };
-        let Value::Object(members) = document.value() else {
+        let Value::Object(members) = &document.value else {
             return refuse(1, "must be a JSON object".to_owned());
         };
         let path = directory.join(file);
@@ -133,10 +133,10 @@ impl Parts {
             problems,
             secrets: RefCell::default(),
         };
-        for pointer in document.duplicates() {
+        for pointer in &document.duplicates {
             context.error(pointer, "stands here twice; keep one of them");
         }
-        let top = Item { context: &context, pointer: String::new(), value: document.value() };
+        let top = Item { context: &context, pointer: String::new(), value: &document.value };
         let blocks = server_blocks(&top);
         self.read_servers(&top, &blocks);
         if role == Role::Whole {
@@ -189,7 +189,7 @@ impl Parts {
         let own = at.known.len();
         self.service = Some(service::read(at, &mut self.key_variables));
         for name in at.known.iter().skip(own) {
-            let mut value = at.members().get(*name).cloned().unwrap_or_default();
+            let mut value = at.members.get(*name).cloned().unwrap_or_default();
             // One client has its servers there.
             if let (&"mcp", Value::Object(members)) = (name, &mut value) {
                 members.retain(|name, _| !SERVER_BLOCKS.contains(&name.as_str()) && name != "inputs");

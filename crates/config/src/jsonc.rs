@@ -14,10 +14,12 @@ use serde_json::value::RawValue;
 /// A text that was read, with its value and the lines of its members.
 pub struct Document {
     plain: String,
-    value: Value,
+    /// The value.
+    pub value: Value,
     /// Where each member begins, by its JSON Pointer.
     offsets: HashMap<String, usize>,
-    repeated: Vec<String>,
+    /// The keys that stand twice in one object, as JSON Pointers. Nobody can say which one was meant.
+    pub duplicates: Vec<String>,
 }
 
 /// Why a text cannot be read.
@@ -43,13 +45,8 @@ impl Document {
         })?;
         let mut index = Index { text: &plain, offsets: HashMap::new(), repeated: Vec::new() };
         index.add("", plain.trim(), plain.trim());
-        let Index { offsets, repeated, .. } = index;
-        Ok(Self { plain, value, offsets, repeated })
-    }
-
-    /// The value.
-    pub fn value(&self) -> &Value {
-        &self.value
+        let Index { offsets, repeated: duplicates, .. } = index;
+        Ok(Self { plain, value, offsets, duplicates })
     }
 
     /// The line, from 1, of what a JSON Pointer leads to: the line of its key, if it has one. If the pointer leads nowhere,
@@ -61,11 +58,6 @@ impl Document {
         }
         let offset = self.offsets.get(known).copied().unwrap_or_default();
         self.plain.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
-    }
-
-    /// The keys that stand twice in one object, as JSON Pointers. Nobody can say which one was meant.
-    pub fn duplicates(&self) -> &[String] {
-        &self.repeated
     }
 }
 

@@ -51,15 +51,10 @@ pub(crate) fn is_broken_hash(key: &str) -> bool {
     key.starts_with(HASHED) && hashed(key).is_none()
 }
 
-/// The name of a key's owner where the configuration gives none: the same for a key and for its hash.
+/// The name of a key's owner where the configuration gives none: the same for a key and for its hash. Another key has
+/// another name, so that it finds nothing that belonged to its predecessor.
 pub(crate) fn name_of_key(key: &str) -> String {
-    name_of_hash(&hash_of(key))
-}
-
-/// The name of a key's owner where the configuration gives none, from the SHA-256 of the key. Another key has another
-/// name, so that it finds nothing that belonged to its predecessor.
-fn name_of_hash(hash: &[u8; 32]) -> String {
-    let digest = Sha256::new().chain_update(DOMAIN).chain_update(hash).finalize();
+    let digest = Sha256::new().chain_update(DOMAIN).chain_update(hash_of(key)).finalize();
     let digits = digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}"));
     UNNAMED.to_owned() + &digits.collect::<String>()
 }
@@ -93,11 +88,8 @@ fn hash_of(key: &str) -> [u8; 32] {
 fn hashed(key: &str) -> Option<[u8; 32]> {
     let digits = key.strip_prefix(HASHED)?.as_bytes();
     let mut hash = [0; 32];
-    if digits.len() != 64 {
-        return None;
-    }
     // A number may have a sign, a hash may not.
-    if !digits.iter().all(u8::is_ascii_hexdigit) {
+    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
     for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {

@@ -47,7 +47,7 @@ mod words;
 
 pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};
-pub use definition::{DefinitionError, tool_definition};
+pub use definition::{DefinitionError, is_definition_member, tool_definition};
 pub use dotenv::parse as parse_dotenv;
 pub use endpoint::{EndpointHandler, Trust, WrongEndpoint};
 pub use environment::{DotenvScope, Environment};
@@ -57,7 +57,7 @@ pub use key::{ADMIN_PREFIX, CALLER_PREFIX, Secret};
 pub use level::LogLevel;
 pub use locate::{CONFIG_FILE, Lookup, load, load_settings};
 pub use problem::{Problem, Problems};
-pub use resource::{ResourceDefinition, ResourceSpec, StaticContents, UriPiece, uri_pieces};
+pub use resource::{ResourceDefinition, ResourceSpec, StaticContents, template_values};
 pub use schema::json_schema;
 pub use service::{
     ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RESULT_BYTES, RateLimit, SearchMode,

@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use gateway_protocol::printable;
+use serde::Serialize;
 
 /// One problem, with its location.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file, as it was named; `environment` for a variable.
     pub file: String,
@@ -47,7 +48,8 @@ impl fmt::Display for Problem {
 }
 
 /// All problems of a configuration. Displayed are the errors, one on each line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct Problems {
     /// What keeps the configuration from being used.
     pub errors: Vec<Problem>,
@@ -62,12 +64,3 @@ impl Problems {
         self.warnings.get_mut(warnings..).unwrap_or_default().sort_by_key(|warning| warning.line);
     }
 }
-
-impl fmt::Display for Problems {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.errors.iter().map(ToString::to_string).collect();
-        formatter.write_str(&lines.join("\n"))
-    }
-}
-
-impl std::error::Error for Problems {}

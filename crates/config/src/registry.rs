@@ -49,7 +49,7 @@ pub(crate) fn read_tool(name: &str, at: &mut Fields<'_>) -> Option<ToolSpec> {
         at.error("", &format!("Tool \"{name}\": needs a \"handler\" with \"url\" or \"command\""));
     }
     // Also without a handler, so that all errors are reported.
-    match tool_definition(name, at.members()) {
+    match tool_definition(name, at.members) {
         Ok(definition) => Some(ToolSpec { name: name.to_owned(), definition, handler: handler?, timeout }),
         Err(DefinitionError::Field { field, message }) => {
             at.error(&field, &message);
@@ -146,7 +146,10 @@ fn read_handler(name: &str, declared: Option<&Value>, at: &mut Fields<'_>) -> Op
         (true, false) => {
             check_headers(at, &headers);
             match EndpointHandler::trusted(&url.unwrap_or_default(), &headers, Trust::Operator) {
-                Ok(handler) => return Some(ToolHandler::Endpoint(handler.with_max_bytes(max_bytes))),
+                Ok(mut handler) => {
+                    handler.max_bytes = max_bytes;
+                    return Some(ToolHandler::Endpoint(handler));
+                }
                 Err(wrong) => at.error(wrong.member, &wrong.message),
             }
         }

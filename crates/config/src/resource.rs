@@ -76,7 +76,6 @@ impl ResourceDefinition {
     /// and so on.
     pub fn new(about: &Map<String, Value>) -> Result<Self, DefinitionError> {
         let (member, uri) = one_of(about, ["uri", "uriTemplate"], "or `uriTemplate` is missing")?;
-        let is_template = member == "uriTemplate";
         let has_scheme = uri.split_once(':').is_some_and(|(scheme, rest)| {
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
             !scheme.is_empty() && scheme.bytes().all(allowed) && !rest.is_empty()
@@ -87,10 +86,10 @@ impl ResourceDefinition {
                 format!("must be a URI of at most {LONGEST} bytes, such as `notes://today`"),
             ));
         }
-        if is_template && uri_pieces(uri).is_none_or(|pieces| pieces.len() < 2) {
+        if member == "uriTemplate" && !is_template(uri) {
             return Err(DefinitionError::field(
                 member,
-                "must have places such as `{name}`, each closed and with a name of its own",
+                "must have placeholders such as `{name}`, each closed and with a name of its own",
             ));
         }
         let mut definition = Map::new();
@@ -115,7 +114,7 @@ impl ResourceDefinition {
         let mime = about.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         let json = RawJson::of(&definition)
             .map_err(|error| DefinitionError::field("resource", error.to_string()))?;
-        Ok(Self { uri: uri.to_owned(), is_template, mime, json })
+        Ok(Self { uri: uri.to_owned(), is_template: member == "uriTemplate", mime, json })
     }
 }
 
@@ -138,38 +137,46 @@ fn one_of<'a>(
     Ok((member, text))
 }
 
-/// A part of a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UriPiece<'t> {
-    /// A text.
-    Literal(&'t str),
-    /// The name of a place, `{name}`.
-    Place(&'t str),
-}
-
-/// The parts of a template; `None` if a brace is not closed or two places have one name, or stand side by side.
-pub fn uri_pieces(template: &str) -> Option<Vec<UriPiece<'_>>> {
-    let mut pieces = Vec::new();
+/// Whether a URI has placeholders such as `{name}`: each closed, with a name of its own, and not side by side.
+fn is_template(uri: &str) -> bool {
     let mut names = Vec::new();
-    let mut rest = template;
+    let mut rest = uri;
     while let Some((literal, after)) = rest.split_once('{') {
-        let (name, left) = after.split_once('}')?;
+        let Some((name, left)) = after.split_once('}') else { return false };
         let is_name =
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !is_name || names.contains(&name) || literal.is_empty() || literal.contains('}') {
-            return None;
+            return false;
         }
         names.push(name);
-        pieces.extend([UriPiece::Literal(literal), UriPiece::Place(name)]);
         rest = left;
     }
-    if rest.contains('}') {
-        return None;
+    !names.is_empty() && !rest.contains('}')
+}
+
+/// What a URI has for the placeholders of a template, in their order; `None` if it cannot come from it. `{x}` stands for
+/// some text without slashes, `{+path}` and the like for any text.
+pub fn template_values<'a>(template: &'a str, uri: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let mut values = Vec::new();
+    let Some((literal, mut template)) = template.split_once('{') else {
+        return (template == uri).then_some(values);
+    };
+    let mut uri = uri.strip_prefix(literal)?;
+    loop {
+        let (name, rest) = template.split_once('}')?;
+        let is_wide = name.starts_with(['+', '#', '/', '?', '&', '.', ';']);
+        let stands_for = |text: &&str| is_wide || !text.is_empty() && !text.contains('/');
+        let Some((literal, next)) = rest.split_once('{') else {
+            values.push((name, uri.strip_suffix(rest).filter(stands_for)?));
+            return Some(values);
+        };
+        // The shortest text will do: what follows may then stand for more.
+        let least = if is_wide { 0 } else { uri.chars().next().map_or(0, char::len_utf8) };
+        let (text, left) = uri.split_at_checked(least + uri.get(least..)?.find(literal)?)?;
+        values.push((name, Some(text).filter(stands_for)?));
+        uri = left.get(literal.len()..)?;
+        template = next;
     }
-    if !rest.is_empty() {
-        pieces.push(UriPiece::Literal(rest));
-    }
-    Some(pieces)
 }
 
 fn is_base64(text: &str) -> bool {
@@ -204,5 +211,29 @@ mod tests {
         ] {
             assert_eq!(field(&about), expected, "{about}");
         }
+    }
+
+    #[track_caller]
+    fn check_values(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
+        assert_eq!(template_values(template, uri).as_deref(), expected, "{template} {uri}");
+    }
+
+    #[test]
+    fn templates_give_the_values_of_uris() {
+        check_values("test://{id}", "test://7", Some(&[("id", "7")]));
+        check_values("test://{id}", "test://", None);
+        check_values("test://{id}", "test://7/8", None);
+        check_values("test://{id}/data", "test://7/data", Some(&[("id", "7")]));
+        check_values("test://{id}/data", "test://7/other", None);
+        check_values("test://{id}/data", "test://7/8/data", None);
+        check_values("file:///{+path}", "file:///a/b/c", Some(&[("+path", "a/b/c")]));
+        check_values("a{x}b{y}c", "a1b2c", Some(&[("x", "1"), ("y", "2")]));
+        check_values("a{x}b", "aäb", Some(&[("x", "ä")]));
+        check_values("a{x}b{y}", "aäb", None);
+        check_values("a{x}b{y}", "aäböb", Some(&[("x", "ä"), ("y", "öb")]));
+        check_values("plain://x", "plain://x", Some(&[]));
+        check_values("plain://x", "plain://y", None);
+        check_values("broken://{x", "broken://1", None);
+        check_values("list://{?page}", "list://", Some(&[("?page", "")]));
     }
 }

@@ -326,21 +326,14 @@ impl Words for Importance {
 impl Importance {
     /// Reads `low`, `normal` (or `medium`) or `high`.
     pub fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "low" => Some(Self::Low),
-            "normal" | "medium" => Some(Self::Normal),
-            "high" => Some(Self::High),
-            _ => None,
-        }
+        let word = text.to_ascii_lowercase();
+        let known = |(name, _): &&(&str, Self)| *name == word || word == "medium" && *name == "normal";
+        Self::WORDS.iter().find(known).map(|(_, importance)| *importance)
     }
 
     /// The word for it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
-        }
+        Self::WORDS.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
     }
 }
 

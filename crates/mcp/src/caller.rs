@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::endpoint::Endpoint;
 use crate::outbound::Peer;
 use crate::view::View;
 use gateway_runtime::capabilities::Capabilities;
@@ -10,6 +11,8 @@ use gateway_runtime::context::RequestContext;
 /// Whoever sent a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
+    /// What it talks to.
+    pub(crate) endpoint: Endpoint,
     pub(crate) context: RequestContext,
     /// Whose calls may be taken for each other: a session, or one request of the modern era.
     pub(crate) owner: Arc<str>,

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::caller::Caller;
-use crate::endpoint::Endpoint;
 use crate::view::View;
 
 pub(crate) fn invalid(message: impl Into<String>) -> RpcError {
@@ -66,19 +65,13 @@ pub(crate) fn rpc_failure(failure: Failure) -> RpcError {
 }
 
 /// Why a name leads to no tool of an endpoint, in the words of `text`.
-pub(crate) fn not_found(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    name: &str,
-    error: &LookupError,
-    text: String,
-) -> Failure {
+pub(crate) fn not_found(caller: &Caller, name: &str, error: &LookupError, text: String) -> Failure {
     let server = caller.view.server().map(UpstreamId::as_str);
-    let failure = endpoint.not_found(Sought { server, name, implied: None }, error, text.clone());
+    let failure = caller.endpoint.not_found(Sought { server, name, implied: None }, error, text.clone());
     match (&caller.view, &failure) {
         // Who sees a group learns nothing of other servers.
         (View::Group(_), Failure::Call(error))
-            if !error.upstream().is_some_and(|server| caller.view.shows(endpoint.fleet(), server)) =>
+            if !error.upstream().is_some_and(|server| caller.view.shows(caller.endpoint.fleet(), server)) =>
         {
             Failure::UnknownTool(text)
         }

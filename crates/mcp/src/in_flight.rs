@@ -10,7 +10,6 @@ use gateway_upstream::UpstreamId;
 use serde::Deserialize;
 
 use crate::caller::{Caller, Reach};
-use crate::endpoint::Endpoint;
 use crate::errors::{internal, rpc_failure};
 use crate::outbound::Out;
 use gateway_runtime::call::CallResult;
@@ -62,12 +61,7 @@ impl Peer for CallerPeer<'_> {
 }
 
 /// Goes on until there is a result, or answers are needed that this request cannot get.
-pub(crate) async fn drive(
-    endpoint: &Endpoint,
-    mut call: InFlight,
-    caller: &Caller,
-    out: &Out,
-) -> Result<Progressed, RpcError> {
+pub(crate) async fn drive(mut call: InFlight, caller: &Caller, out: &Out) -> Result<Progressed, RpcError> {
     let peer = CallerPeer { caller, out };
     let mut rounds = 0;
     loop {
@@ -91,9 +85,10 @@ pub(crate) async fn drive(
             return Err(internal(message));
         }
         rounds += 1;
-        let patience = endpoint.config().mcp.input_expiry;
+        let patience = caller.endpoint.config().mcp.input_expiry;
         let asking = tokio::time::timeout(patience, answers(call.server(), &result.result, &peer));
-        let answered = endpoint.state().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
+        let answered =
+            caller.endpoint.state().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
         let late = || internal("the caller gave no answer in time");
         call = Arc::clone(&call.request).start(answered.ok_or_else(late)??, None);
     }

@@ -33,7 +33,6 @@ fn tools_of(endpoint: &Endpoint, view: &View) -> Arc<[RawJson]> {
 
 /// One page of a list.
 pub(crate) async fn list(
-    endpoint: &Endpoint,
     caller: &Caller,
     kind: ListKind,
     params: Option<&RawJson>,
@@ -41,27 +40,27 @@ pub(crate) async fn list(
     let mut note = None;
     let entries: Arc<[RawJson]> = match kind {
         ListKind::Tools => {
-            endpoint.fleet().listed(caller.view.awaited(), endpoint.config().list_wait).await;
+            caller.endpoint.fleet().listed(caller.view.awaited(), caller.endpoint.config().list_wait).await;
             if let Reach::Asked(peer) = &caller.reach {
-                peer.sees(endpoint.fleet().catalogue().version());
+                peer.sees(caller.endpoint.fleet().catalogue().version());
             }
-            match search::offered(endpoint, caller, params) {
+            match search::offered(caller, params) {
                 Some((shown, said)) => {
                     note = Some(said);
                     shown
                 }
-                None => tools_of(endpoint, &caller.view),
+                None => tools_of(&caller.endpoint, &caller.view),
             }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
             if let Reach::Asked(peer) = &caller.reach {
                 peer.looks(kind);
             }
-            let found = offers(endpoint, &caller.view, kind).await;
+            let found = offers(&caller.endpoint, &caller.view, kind).await;
             found.iter().map(|offer| offer.shown(kind)).collect()
         }
     };
-    let page = page(&entries, kind, cursor(params)?, endpoint.config().mcp.page, caller.is_modern())?;
+    let page = page(&entries, kind, cursor(params)?, caller.endpoint.config().mcp.page, caller.is_modern())?;
     Ok(note.and_then(|note| noted(&page, &note)).unwrap_or(page))
 }
 

@@ -21,13 +21,8 @@ pub(crate) enum LogLevel {
 }
 
 impl LogLevel {
-    /// The level in the parameters of `notifications/message` or `logging/setLevel`.
-    pub(crate) fn read(params: Option<&RawJson>) -> Option<Self> {
-        member(params, "level")
-    }
-
     /// The level of a message; one that names none is an ordinary one.
     pub(crate) fn of_message(params: Option<&RawJson>) -> Self {
-        Self::read(params).unwrap_or_default()
+        member(params, "level").unwrap_or_default()
     }
 }

@@ -235,3 +235,54 @@ async fn set_log_level_at(endpoint: &Endpoint, server: &UpstreamId) {
         tracing::debug!(upstream = %server, %error, "The level of log messages was not taken.");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gateway_protocol::{LATEST_LEGACY, parse_strict_message};
+    use gateway_runtime::capabilities::Capabilities;
+    use gateway_runtime::context::RequestContext;
+    use gateway_runtime::system::{SystemParts, ToolSystem};
+    use gateway_upstream::{CatalogueRules, ToolGroup, UpstreamSpec};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::legacy;
+    use crate::outbound::Sink;
+    use crate::sessions::Handshake;
+
+    #[tokio::test]
+    async fn a_session_of_a_group_that_is_gone_hears_nothing_and_gets_an_error() {
+        let servers = vec![UpstreamSpec::new("demo", gateway_upstream::Endpoint::Demo)];
+        let mut parts = SystemParts::default();
+        parts.servers.clone_from(&servers);
+        let group = ToolGroup { servers: vec!["demo".to_owned()], ..ToolGroup::default() };
+        parts.fleet.catalogue.groups.insert("g".to_owned(), group);
+        let endpoint = Endpoint::new(ToolSystem::new(parts).initialize().await.unwrap());
+        let open = |view: Option<&str>| {
+            let (sender, heard) = mpsc::channel(8);
+            let can = Capabilities::of(RawJson::empty_object());
+            let handshake = Some(Handshake { version: LATEST_LEGACY, can });
+            let sink = Some(Sink::Channel(sender.clone()));
+            let session = endpoint.state().sessions.open(None, view.map(Arc::from), handshake, sink);
+            (session.unwrap(), sender, heard)
+        };
+        let (of_group, sender, mut heard_by_group) = open(Some("g"));
+        let (_of_all, _, mut heard_by_all) = open(None);
+        endpoint.start();
+        // The task that listens to the fleet has begun.
+        tokio::task::yield_now().await;
+        endpoint.fleet().reload(servers, CatalogueRules::default());
+        for _ in LISTS {
+            heard_by_all.recv().await.unwrap();
+        }
+        assert!(heard_by_group.try_recv().is_err(), "nothing of its view can have changed");
+        let request = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        let request = parse_strict_message(request.as_slice().into()).unwrap();
+        legacy::take(&endpoint, &of_group, RequestContext::new(None), request, &sender).await;
+        let answer = String::from_utf8(heard_by_group.recv().await.unwrap().into()).unwrap();
+        assert!(answer.contains("this group is not configured any more"), "{answer}");
+        endpoint.stop();
+    }
+}

@@ -11,7 +11,6 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::caller::Caller;
-use crate::endpoint::Endpoint;
 use crate::errors::{internal, invalid, not_found, required, rpc_error, rpc_failure};
 use crate::in_flight::{Progressed, drive};
 use crate::lists;
@@ -34,20 +33,19 @@ const LISTS: [ListKind; 4] =
 
 /// Answers a request. A method that both eras do not share is not known here.
 pub(crate) async fn answer(
-    endpoint: &Endpoint,
     caller: &Caller,
     out: &Out,
     asked: &str,
     params: Option<&RawJson>,
 ) -> Result<RawJson, RpcError> {
     if let Some(kind) = LISTS.into_iter().find(|kind| kind.method() == asked) {
-        return lists::list(endpoint, caller, kind, params).await;
+        return lists::list(caller, kind, params).await;
     }
     match asked {
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
             let params = required(params)?;
             let other;
-            let params = match search::meant(endpoint, caller, asked, params).await? {
+            let params = match search::meant(caller, asked, params).await? {
                 Meant::Itself => params,
                 Meant::Answered(result) => return Ok(finished(caller, method::CALL_TOOL, result)),
                 Meant::Other(meant) => {
@@ -56,12 +54,10 @@ pub(crate) async fn answer(
                 }
             };
             let asked = Asked::read(asked, params)?;
-            asked.answer(endpoint, caller, out, params).await
+            asked.answer(caller, out, params).await
         }
-        method::COMPLETE => complete(endpoint, caller, params).await,
-        asked if caller.is_modern() && tasks::is_meant(asked) => {
-            tasks::answer(endpoint, caller, asked, params).await
-        }
+        method::COMPLETE => complete(caller, params).await,
+        asked if caller.is_modern() && tasks::is_meant(asked) => tasks::answer(caller, asked, params).await,
         other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
     }
 }
@@ -108,19 +104,13 @@ impl<'a> Asked<'a> {
         self.name.as_deref().unwrap_or_default()
     }
 
-    async fn answer(
-        &self,
-        endpoint: &Endpoint,
-        caller: &Caller,
-        out: &Out,
-        params: &RawJson,
-    ) -> Result<RawJson, RpcError> {
-        let call = match self.resumed(endpoint, caller, params)? {
+    async fn answer(&self, caller: &Caller, out: &Out, params: &RawJson) -> Result<RawJson, RpcError> {
+        let call = match self.resumed(caller, params)? {
             Resumed::Call(call) => *call,
             Resumed::Input(input) => {
-                let target = self.target(endpoint, caller, params).await?;
+                let target = self.target(caller, params).await?;
                 let request = UpstreamRequest {
-                    runtime: (**endpoint).clone(),
+                    runtime: (*caller.endpoint).clone(),
                     context: caller.context.clone(),
                     origin: ORIGIN,
                     owner: Arc::clone(&caller.owner),
@@ -133,14 +123,14 @@ impl<'a> Asked<'a> {
             }
         };
         let request = Arc::clone(&call.request);
-        let progressed = drive(endpoint, call, caller, out).await;
+        let progressed = drive(call, caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
             Progressed::Done(done) => {
-                let result = tasks::published(endpoint, caller, request.target.server(), done);
+                let result = tasks::published(caller, request.target.server(), done);
                 Ok(finished(caller, self.method, result))
             }
-            Progressed::Waits(call) => waiting(endpoint, caller, &self.mark(caller)?, call),
-            Progressed::Asks(result) => resealed(endpoint, caller, &self.mark(caller)?, &result),
+            Progressed::Waits(call) => waiting(caller, &self.mark(caller)?, call),
+            Progressed::Asks(result) => resealed(caller, &self.mark(caller)?, &result),
         }
     }
 
@@ -164,17 +154,17 @@ impl<'a> Asked<'a> {
     }
 
     /// What the caller brought from an earlier try.
-    fn resumed(&self, endpoint: &Endpoint, caller: &Caller, params: &RawJson) -> Result<Resumed, RpcError> {
+    fn resumed(&self, caller: &Caller, params: &RawJson) -> Result<Resumed, RpcError> {
         let responses = self.input_responses.map(|responses| params.part(responses));
         let Some(state) = &self.request_state else {
             return Ok(Resumed::Input(Input { responses, state: None }));
         };
         let who = caller.context.caller.as_ref();
-        let behind = endpoint.seal().read(state, who, &self.mark(caller)?);
+        let behind = caller.endpoint.seal().read(state, who, &self.mark(caller)?);
         match behind.map_err(|bad| invalid(bad.to_string()))? {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
             Behind::Parked(id) => {
-                let taken = endpoint.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
+                let taken = caller.endpoint.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
                 let taken = taken.and_then(Result::ok).and_then(Waiting::downcast);
                 let Some(mut call): Option<Box<InFlight>> = taken else {
                     let message =
@@ -189,45 +179,36 @@ impl<'a> Asked<'a> {
         }
     }
 
-    async fn target(
-        &self,
-        endpoint: &Endpoint,
-        caller: &Caller,
-        params: &RawJson,
-    ) -> Result<Target, RpcError> {
+    async fn target(&self, caller: &Caller, params: &RawJson) -> Result<Target, RpcError> {
         let arguments = self.arguments.map(|arguments| params.part(arguments));
         let name = self.name();
         match self.method {
             method::CALL_TOOL => {
                 let arguments = arguments.unwrap_or_else(RawJson::empty_object);
-                let (server, name) = tool(endpoint, caller, name, &arguments).await?;
+                let (server, name) = tool(caller, name, &arguments).await?;
                 Ok(Target::Tool { server, name, arguments })
             }
             method::GET_PROMPT => {
-                let Some((server, own)) = offers::prompt(endpoint, &caller.view, name).await else {
+                let Some((server, own)) = offers::prompt(&caller.endpoint, &caller.view, name).await else {
                     let input = prompt_input(name, arguments.as_ref());
                     let error = invalid(format!("Unknown prompt: {name}"));
-                    return Err(self.missing(endpoint, caller, &input, error).await);
+                    return Err(self.missing(caller, &input, error).await);
                 };
                 Ok(Target::Prompt { server, name: own, arguments })
             }
-            _ => match resource(endpoint, caller, name).await {
+            _ => match resource(caller, name).await {
                 Ok((server, uri)) => Ok(Target::Resource { server, uri }),
-                Err(error) => Err(self.missing(endpoint, caller, &resource_input(name), error).await),
+                Err(error) => Err(self.missing(caller, &resource_input(name), error).await),
             },
         }
     }
 
     /// Writes to the log that nobody has what was asked for, and gives the error for the caller.
-    async fn missing(
-        &self,
-        endpoint: &Endpoint,
-        caller: &Caller,
-        input: &RawJson,
-        error: RpcError,
-    ) -> RpcError {
-        let recorded =
-            endpoint.record_missing(self.method, input, &caller.context, &ORIGIN, &error.message).await;
+    async fn missing(&self, caller: &Caller, input: &RawJson, error: RpcError) -> RpcError {
+        let recorded = caller
+            .endpoint
+            .record_missing(self.method, input, &caller.context, &ORIGIN, &error.message)
+            .await;
         recorded.map_or_else(rpc_failure, |()| error)
     }
 
@@ -293,39 +274,30 @@ enum Resumed {
 
 /// The tool that a caller means. Servers that are still starting are waited for only where the name is not known yet.
 /// A name that nobody has is written to the log like any other call.
-async fn tool(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    name: &str,
-    arguments: &RawJson,
-) -> Result<(UpstreamId, String), RpcError> {
+async fn tool(caller: &Caller, name: &str, arguments: &RawJson) -> Result<(UpstreamId, String), RpcError> {
     let find = || {
-        let catalogue = endpoint.fleet().catalogue();
+        let catalogue = caller.endpoint.fleet().catalogue();
         let found = caller.view.tool(&catalogue, name);
         found.map(|tool| (tool.server.clone(), tool.name.clone()))
     };
     if let Ok(found) = find() {
         return Ok(found);
     }
-    endpoint.fleet().listed(caller.view.awaited(), endpoint.config().list_wait).await;
+    caller.endpoint.fleet().listed(caller.view.awaited(), caller.endpoint.config().list_wait).await;
     let error = match find() {
         Ok(found) => return Ok(found),
         Err(error) => error,
     };
-    let failure = not_found(endpoint, caller, name, &error, format!("Unknown tool: {name} ({error})"));
-    let permit = endpoint.reserve().await.map_err(rpc_failure)?;
+    let failure = not_found(caller, name, &error, format!("Unknown tool: {name} ({error})"));
+    let permit = caller.endpoint.reserve().await.map_err(rpc_failure)?;
     let server = caller.view.server().map(UpstreamId::as_str);
-    endpoint.record_unknown((server, name), arguments, permit, &caller.context, &ORIGIN, &failure);
+    caller.endpoint.record_unknown((server, name), arguments, permit, &caller.context, &ORIGIN, &failure);
     Err(rpc_failure(failure))
 }
 
 /// The resource that a caller means.
-pub(crate) async fn resource(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    uri: &str,
-) -> Result<(UpstreamId, String), RpcError> {
-    let (message, candidates) = match offers::resource(endpoint, &caller.view, uri).await {
+pub(crate) async fn resource(caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
+    let (message, candidates) = match offers::resource(&caller.endpoint, &caller.view, uri).await {
         Whose::Of(server, own) => return Ok((server, own)),
         Whose::Nobodys => (format!("Resource not found: {uri}"), None),
         Whose::Several(candidates) => {
@@ -346,26 +318,21 @@ struct InputRequired {
 }
 
 /// The answer for a caller who has to come back with answers for a server of the legacy era.
-fn waiting(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    mark: &str,
-    call: Box<InFlight>,
-) -> Result<RawJson, RpcError> {
+fn waiting(caller: &Caller, mark: &str, call: Box<InFlight>) -> Result<RawJson, RpcError> {
     let requests = call.input_requests().and_then(|requests| requests.to_raw()).map_err(internal)?;
     let life = call.patience();
     let waiting = Waiting { what: call, calls: 1, keys: Vec::new() };
-    let parked = endpoint.parked().park(waiting, life);
+    let parked = caller.endpoint.parked().park(waiting, life);
     let id = parked.ok_or_else(|| internal("too many calls wait for answers; try again later"))?;
     let who = caller.context.caller.as_ref();
-    let state = endpoint.seal().write(Behind::Parked(id), who, mark, Some(life));
+    let state = caller.endpoint.seal().write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
     RawJson::of(&answer).map_err(internal)
 }
 
 /// The upstream's own `input_required`, with a state that is bound to this caller and this request.
-fn resealed(endpoint: &Endpoint, caller: &Caller, mark: &str, result: &RawJson) -> Result<RawJson, RpcError> {
+fn resealed(caller: &Caller, mark: &str, result: &RawJson) -> Result<RawJson, RpcError> {
     let fault =
         |error: serde_json::Error| internal(format!("the server's `input_required` cannot be read: {error}"));
     let result = without_repeats(result);
@@ -375,18 +342,14 @@ fn resealed(endpoint: &Endpoint, caller: &Caller, mark: &str, result: &RawJson) 
         None => None,
     };
     let who = caller.context.caller.as_ref();
-    let life = endpoint.config().mcp.input_expiry;
-    let state = endpoint.seal().write(Behind::Upstream(theirs), who, mark, Some(life));
+    let life = caller.endpoint.config().mcp.input_expiry;
+    let state = caller.endpoint.seal().write(Behind::Upstream(theirs), who, mark, Some(life));
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;
     members.to_raw().map_err(fault)
 }
 
 /// Completes an argument of a prompt or a template, by the server whose it is.
-async fn complete(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    params: Option<&RawJson>,
-) -> Result<RawJson, RpcError> {
+async fn complete(caller: &Caller, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
     #[derive(Deserialize)]
     struct Reference {
         #[serde(rename = "type")]
@@ -404,12 +367,12 @@ async fn complete(
     let read: Reference = serde_json::from_str(reference.get()).map_err(fault)?;
     let (server, key, own) = match (read.kind.as_str(), read.name, read.uri) {
         ("ref/prompt", Some(name), _) => {
-            let found = offers::prompt(endpoint, &caller.view, &name).await;
+            let found = offers::prompt(&caller.endpoint, &caller.view, &name).await;
             let (server, own) = found.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
             (server, "name", own)
         }
         ("ref/resource", _, Some(uri)) => {
-            let (server, own) = template(endpoint, caller, &uri).await?;
+            let (server, own) = template(caller, &uri).await?;
             (server, "uri", own)
         }
         (kind, ..) => return Err(invalid(format!("`params.ref` of type `{kind}` names nothing"))),
@@ -422,15 +385,16 @@ async fn complete(
     let list: Vec<(&str, &[u8])> =
         members.members().iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
     let options = caller.context.call_options();
-    let outcome = endpoint.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
+    let outcome =
+        caller.endpoint.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
     outcome.map(|result| finished(caller, method::COMPLETE, result)).map_err(rpc_error)
 }
 
 /// The template that a caller means, or the resource.
-async fn template(endpoint: &Endpoint, caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
-    let found = offers::offers(endpoint, &caller.view, ListKind::ResourceTemplates).await;
+async fn template(caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
+    let found = offers::offers(&caller.endpoint, &caller.view, ListKind::ResourceTemplates).await;
     match found.into_iter().find(|offer| offer.public == uri) {
         Some(offer) => Ok((offer.server, offer.own)),
-        None => resource(endpoint, caller, uri).await,
+        None => resource(caller, uri).await,
     }
 }

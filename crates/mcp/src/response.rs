@@ -4,13 +4,14 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _};
 use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write_response};
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::progress::with_heartbeats;
 use gateway_upstream::FREE_BYTES;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use tokio::sync::mpsc;
 
 use crate::endpoint::Endpoint;
 
@@ -180,7 +181,7 @@ pub(crate) fn status_of(error: &RpcError) -> StatusCode {
 }
 
 /// One event.
-pub(crate) fn event(id: Option<&str>, data: &[u8]) -> Bytes {
+fn event(id: Option<&str>, data: &[u8]) -> Bytes {
     let mut text = Vec::with_capacity(data.len() + 32);
     if let Some(id) = id {
         text.extend_from_slice(b"id: ");
@@ -203,6 +204,20 @@ pub(crate) fn event_pieces(id: Option<&str>, message: Bytes) -> impl Iterator<It
         [format!("{id}data: ").into(), message, Bytes::from_static(b"\n\n")]
     };
     pieces.into_iter().filter(|piece| !piece.is_empty())
+}
+
+/// What comes through a channel, as events, until it is closed or the endpoint stops. The guard lives as long.
+pub(crate) fn channel_events<G: Send + 'static>(
+    endpoint: &Endpoint,
+    messages: mpsc::Receiver<Bytes>,
+    guard: G,
+) -> impl Stream<Item = Bytes> + Send + use<G> {
+    let heard = stream::unfold((messages, guard), |(mut messages, guard)| async move {
+        let message = messages.recv().await?;
+        Some((event_pieces(None, message), (messages, guard)))
+    });
+    let stopping = endpoint.state().stopping.clone();
+    heard.flat_map(stream::iter).take_until(async move { stopping.cancelled().await })
 }
 
 /// An answer that is a stream of events, with a sign of life in between.

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::caller::Caller;
 use crate::endpoint::Endpoint;
 use crate::errors::{invalid, not_found};
+use crate::params::member;
 use crate::view::View;
 use gateway_config::SearchMode;
 use gateway_runtime::failure::error_result;
@@ -46,26 +47,17 @@ fn is_on(endpoint: &Endpoint, finder: &Finder) -> bool {
 }
 
 /// What `tools/list` shows instead of all tools, and what it says about it; `None` if all are to be shown.
-pub(crate) fn offered(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    params: Option<&RawJson>,
-) -> Option<(Arc<[RawJson]>, Value)> {
-    if endpoint.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
+pub(crate) fn offered(caller: &Caller, params: Option<&RawJson>) -> Option<(Arc<[RawJson]>, Value)> {
+    if caller.endpoint.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
         return None;
     }
-    let finder = finder_of(endpoint, &caller.view);
-    is_on(endpoint, &finder).then(|| (Arc::clone(&finder.shown), finder.note()))
+    let finder = finder_of(&caller.endpoint, &caller.view);
+    is_on(&caller.endpoint, &finder).then(|| (Arc::clone(&finder.shown), finder.note()))
 }
 
 fn wants_all(params: &RawJson) -> bool {
-    #[derive(Deserialize)]
-    struct WithMeta<'a> {
-        #[serde(borrow, default, rename = "_meta")]
-        meta: Option<HashMap<Cow<'a, str>, Value>>,
-    }
-    let read: Option<WithMeta<'_>> = params.read().ok();
-    read.and_then(|read| read.meta).is_some_and(|meta| meta.get(LIST_META).is_some_and(|word| word == "all"))
+    let meta: Option<HashMap<String, Value>> = member(Some(params), "_meta");
+    meta.is_some_and(|meta| meta.get(LIST_META).is_some_and(|word| word == "all"))
 }
 
 /// What a request for a tool means.
@@ -79,12 +71,7 @@ pub(crate) enum Meant {
 }
 
 /// Looks whether a request asks for one of the three.
-pub(crate) async fn meant(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    asked: &str,
-    params: &RawJson,
-) -> Result<Meant, RpcError> {
+pub(crate) async fn meant(caller: &Caller, asked: &str, params: &RawJson) -> Result<Meant, RpcError> {
     #[derive(Deserialize)]
     struct Params<'a> {
         #[serde(borrow, default)]
@@ -92,7 +79,7 @@ pub(crate) async fn meant(
         #[serde(borrow, default)]
         arguments: Option<&'a RawValue>,
     }
-    if asked != method::CALL_TOOL || endpoint.config().mcp.search == SearchMode::Off {
+    if asked != method::CALL_TOOL || caller.endpoint.config().mcp.search == SearchMode::Off {
         return Ok(Meant::Itself);
     }
     let Ok(Params { name: Some(name), arguments }) = params.read::<Params<'_>>() else {
@@ -101,8 +88,8 @@ pub(crate) async fn meant(
     if !may_be_meant(&name) {
         return Ok(Meant::Itself);
     }
-    endpoint.fleet().listed(caller.view.awaited(), endpoint.config().list_wait).await;
-    let finder = finder_of(endpoint, &caller.view);
+    caller.endpoint.fleet().listed(caller.view.awaited(), caller.endpoint.config().list_wait).await;
+    let finder = finder_of(&caller.endpoint, &caller.view);
     let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
@@ -115,12 +102,12 @@ pub(crate) async fn meant(
             return Ok(Meant::Answered(error_result(&format!("The arguments do not fit: {error}"))));
         }
     };
-    let catalogue = endpoint.fleet().catalogue();
+    let catalogue = caller.endpoint.fleet().catalogue();
     let unknown = || Meant::Answered(error_result(&finder.unknown(&named.name)));
     let found = match caller.view.tool(&catalogue, &named.name) {
         Ok(found) => found,
         Err(error) => {
-            let failure = not_found(endpoint, caller, &named.name, &error, finder.unknown(&named.name));
+            let failure = not_found(caller, &named.name, &error, finder.unknown(&named.name));
             return Ok(Meant::Answered(error_result(&failure.message())));
         }
     };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use gateway_protocol::{RawJson, RpcError, code};
+use gateway_protocol::{RawJson, Request, RpcError, code};
 use gateway_upstream::{Fleet, ResultBudget, UpstreamId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -72,13 +72,11 @@ pub(crate) struct Handshake {
 struct State {
     level: Option<LogLevel>,
     resources: HashMap<String, Subscription>,
-    running: HashMap<RunningId, CancellationToken>,
+    /// By the text of their ids, which may be numbers or strings.
+    running: HashMap<Box<str>, CancellationToken>,
     streams: Vec<Arc<ResumableStream>>,
     last_stream: u64,
 }
-
-/// The text of a request's id, which may be a number or a string.
-type RunningId = Box<str>;
 
 impl Session {
     /// The level from which on the caller gets log messages. One that asked for none gets those that matter, as most
@@ -134,22 +132,22 @@ impl Session {
     }
 
     /// Notes a request that can be cancelled until the guard is dropped. Two at once under one id could not be distinguished.
-    pub(crate) fn running(self: &Arc<Self>, id: &RawJson) -> Result<Running, RpcError> {
+    pub(crate) fn running(self: &Arc<Self>, request: Request) -> Result<Running, (RawJson, RpcError)> {
         let token = CancellationToken::new();
         let mut state = locked(&self.state);
         if state.running.len() >= AT_WORK {
             let message = format!("more than {AT_WORK} requests at once; try again later");
-            return Err(RpcError::new(code::INTERNAL_ERROR, message));
+            return Err((request.id, RpcError::new(code::INTERNAL_ERROR, message)));
         }
-        match state.running.entry(id.as_str().into()) {
+        match state.running.entry(request.id.as_str().into()) {
             Entry::Occupied(_) => {
-                let message = format!("a request with the id {} is at work already", id.as_str());
-                Err(RpcError::new(code::INVALID_REQUEST, message))
+                let message = format!("a request with the id {} is at work already", request.id.as_str());
+                Err((request.id, RpcError::new(code::INVALID_REQUEST, message)))
             }
             Entry::Vacant(vacant) => {
                 vacant.insert(token.clone());
                 drop(state);
-                Ok(Running { session: Arc::clone(self), id: id.as_str().into(), token })
+                Ok(Running { session: Arc::clone(self), request, token })
             }
         }
     }
@@ -217,14 +215,14 @@ impl Session {
 /// A request at work.
 #[derive(Debug)]
 pub(crate) struct Running {
-    session: Arc<Session>,
-    id: RunningId,
+    pub(crate) session: Arc<Session>,
+    pub(crate) request: Request,
     pub(crate) token: CancellationToken,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        locked(&self.session.state).running.remove(&self.id);
+        locked(&self.session.state).running.remove(self.request.id.as_str());
     }
 }
 
@@ -242,56 +240,37 @@ pub(crate) struct Sessions {
 }
 
 /// The sessions at one moment.
-#[derive(Debug, Default)]
-struct Present {
-    by_id: HashMap<Arc<str>, Arc<Session>>,
-    /// How many each caller has.
-    held: HashMap<Option<Owner>, usize>,
+type Present = HashMap<Arc<str>, Arc<Session>>;
+
+/// Takes out the session of a caller that was unused for longest.
+fn evict(present: &mut Present, caller: Option<&Owner>) -> Option<Arc<Session>> {
+    let own = present.values().filter(|session| session.caller.as_ref() == caller);
+    let oldest = own.min_by_key(|session| (session.is_attached(), session.used.load(Ordering::Relaxed)));
+    let id = oldest.map(|session| Arc::clone(&session.id))?;
+    present.remove(&id)
 }
 
-impl Present {
-    fn insert(&mut self, session: &Arc<Session>) {
-        *self.held.entry(session.caller.clone()).or_default() += 1;
-        self.by_id.insert(Arc::clone(&session.id), Arc::clone(session));
+/// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one replaces
+/// a session of the caller with the most.
+fn make_room(
+    present: &mut Present,
+    caller: Option<&Owner>,
+    (most, share): (usize, usize),
+) -> Option<Arc<Session>> {
+    let own = present.values().filter(|session| session.caller.as_ref() == caller).count();
+    let share = if caller.is_some() { share } else { most };
+    if own >= share || (own > 0 && present.len() >= most) {
+        return evict(present, caller);
     }
-
-    fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
-        let session = self.by_id.remove(id)?;
-        self.release(&session);
-        Some(session)
+    if present.len() < most {
+        return None;
     }
-
-    fn release(&mut self, session: &Session) {
-        if let Some(count) = self.held.get_mut(&session.caller) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.held.remove(&session.caller);
-            }
-        }
+    let mut held: HashMap<Option<&Owner>, usize> = HashMap::new();
+    for session in present.values() {
+        *held.entry(session.caller.as_ref()).or_default() += 1;
     }
-
-    /// Takes out the session of a caller that was unused for longest.
-    fn evict(&mut self, caller: Option<&Owner>) -> Option<Arc<Session>> {
-        let own = self.by_id.values().filter(|session| session.caller.as_ref() == caller);
-        let oldest = own.min_by_key(|session| (session.is_attached(), session.used.load(Ordering::Relaxed)));
-        let id = oldest.map(|session| Arc::clone(&session.id))?;
-        self.remove(&id)
-    }
-
-    /// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one replaces
-    /// a session of the caller with the most.
-    fn make_room(&mut self, caller: Option<&Owner>, (most, share): (usize, usize)) -> Option<Arc<Session>> {
-        let own = self.held.get(&caller.cloned()).copied().unwrap_or_default();
-        let share = if caller.is_some() { share } else { most };
-        if own >= share || (own > 0 && self.by_id.len() >= most) {
-            return self.evict(caller);
-        }
-        if self.by_id.len() < most {
-            return None;
-        }
-        let largest = self.held.iter().max_by_key(|(_, count)| **count).map(|(caller, _)| caller.clone())?;
-        self.evict(largest.as_ref())
-    }
+    let largest = held.into_iter().max_by_key(|(_, count)| *count)?.0.cloned();
+    evict(present, largest.as_ref())
 }
 
 impl Sessions {
@@ -331,8 +310,8 @@ impl Sessions {
             budget,
         });
         let mut present = locked(&self.present);
-        let evicted = present.make_room(session.caller.as_ref(), (self.most, self.share));
-        present.insert(&session);
+        let evicted = make_room(&mut present, session.caller.as_ref(), (self.most, self.share));
+        present.insert(Arc::clone(&session.id), Arc::clone(&session));
         drop(present);
         // Its calls and subscriptions end outside the lock.
         if let Some(evicted) = evicted {
@@ -365,7 +344,7 @@ impl Sessions {
         let now = self.now();
         let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
-        locked(&self.present).by_id.retain(|_, session| {
+        locked(&self.present).retain(|_, session| {
             // Looked at first, because it forgets streams as well.
             let is_busy = session.is_busy();
             if is_busy || session.is_attached() {
@@ -378,18 +357,17 @@ impl Sessions {
             is_used
         });
         for session in over {
-            locked(&self.present).release(&session);
             session.end();
         }
     }
 
     /// All sessions at this moment.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
-        locked(&self.present).by_id.values().cloned().collect()
+        locked(&self.present).values().cloned().collect()
     }
 
     pub(crate) fn named(&self, id: &str) -> Option<Arc<Session>> {
-        locked(&self.present).by_id.get(id).cloned()
+        locked(&self.present).get(id).cloned()
     }
 
     fn now(&self) -> u64 {
@@ -431,6 +409,10 @@ mod tests {
         sessions.open(caller.map(Owner::caller), None, None, None).unwrap()
     }
 
+    fn request(id: RawJson) -> Request {
+        Request { id, method: "ping".to_owned(), params: None }
+    }
+
     #[test]
     fn a_session_is_its_callers_alone() {
         let sessions = Sessions::new(10, 10, Duration::from_mins(1));
@@ -450,7 +432,7 @@ mod tests {
         let first = open(&sessions, None);
         let second = open(&sessions, None);
         second.used.store(u64::MAX, Ordering::Relaxed);
-        let running = first.running(&RawJson::null()).unwrap();
+        let running = first.running(request(RawJson::null())).unwrap();
         let third = open(&sessions, None);
         third.used.store(u64::MAX, Ordering::Relaxed);
         assert!(sessions.named(&first.id).is_none(), "the oldest made room");
@@ -504,15 +486,15 @@ mod tests {
         let sessions = Sessions::new(2, 2, Duration::from_mins(1));
         let session = open(&sessions, None);
         let id = RawJson::of(&7).unwrap();
-        let first = session.running(&id).unwrap();
-        assert_eq!(session.running(&id).unwrap_err().code, code::INVALID_REQUEST);
+        let first = session.running(request(id.clone())).unwrap();
+        assert_eq!(session.running(request(id.clone())).unwrap_err().1.code, code::INVALID_REQUEST);
         session.cancel(&id);
         assert!(first.token.is_cancelled(), "the first one is still found");
         drop(first);
-        assert!(session.running(&id).is_ok());
+        assert!(session.running(request(id.clone())).is_ok());
         let texts = (0..AT_WORK).map(|number| RawJson::of(&number).unwrap());
-        let all: Vec<Running> = texts.map(|id| session.running(&id).unwrap()).collect();
-        assert_eq!(session.running(&RawJson::null()).unwrap_err().code, code::INTERNAL_ERROR);
+        let all: Vec<Running> = texts.map(|id| session.running(request(id)).unwrap()).collect();
+        assert_eq!(session.running(request(RawJson::null())).unwrap_err().1.code, code::INTERNAL_ERROR);
         drop(all);
     }
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gateway_protocol::{
-    Incoming, Line, LineSplitter, MessageError, RawJson, Request, RpcError, code, method,
-    parse_strict_message,
+    Incoming, Line, LineSplitter, MessageError, RawJson, RpcError, code, method, parse_strict_message,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc};
@@ -167,12 +166,12 @@ impl Wire {
             Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
                 // Noted at once, so that a cancellation that follows finds it.
                 let (id, view, owner) = (request.id.clone(), self.view.clone(), Arc::clone(&self.owner));
-                let running = match session.running(&id) {
+                let running = match session.running(request) {
                     Ok(running) => running,
-                    Err(error) => return drop(sender.send(message(&id, &Err(error))).await),
+                    Err((id, error)) => return drop(sender.send(message(&id, &Err(error))).await),
                 };
                 let work = async move {
-                    modern_request(&endpoint, context, owner, view, request, sender, running).await;
+                    modern_request(&endpoint, context, owner, view, sender, running).await;
                 };
                 self.reply(self.spawn(&id, work)).await;
             }
@@ -234,28 +233,27 @@ async fn modern_request(
     context: RequestContext,
     owner: Arc<str>,
     view: View,
-    request: Request,
     sender: mpsc::Sender<Bytes>,
     running: Running,
 ) {
-    let id = request.id.clone();
-    let sink = Sink::Channel(sender.clone());
-    let checked = match modern::check(request, context, owner, view, None) {
+    let id = &running.request.id;
+    let sink = Sink::Channel(sender);
+    let checked = match modern::check(endpoint, running.request.clone(), context, owner, view, None) {
         Ok(checked) => checked,
         Err(refused) => return sink.send(refused.message()).await,
     };
     if checked.request.method == method::LISTEN {
-        match listen::begin(endpoint, &checked, sink.clone()).await {
+        match listen::begin(&checked, sink.clone()).await {
             Ok(_listening) => {
                 let _ = endpoint.state().stopping.run_until_cancelled(running.token.cancelled()).await;
             }
-            Err(error) => sink.send(message(&id, &Err(error))).await,
+            Err(error) => sink.send(message(id, &Err(error))).await,
         }
         return;
     }
     let holding = checked.caller.context.clone();
-    let work = modern::answer(endpoint, checked, sink.clone());
+    let work = modern::answer(checked, sink.clone());
     if let Some(outcome) = running.token.run_until_cancelled(work).await {
-        sink.send(counted_message(endpoint, &holding, &id, &outcome).await).await;
+        sink.send(counted_message(endpoint, &holding, id, &outcome).await).await;
     }
 }

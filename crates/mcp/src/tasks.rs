@@ -8,7 +8,6 @@ use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, method};
 use gateway_upstream::UpstreamId;
 
 use crate::caller::Caller;
-use crate::endpoint::Endpoint;
 use crate::errors::{internal, invalid, rpc_error};
 use crate::params::member;
 use crate::view::View;
@@ -29,21 +28,16 @@ pub(crate) fn task_id(params: Option<&RawJson>) -> Option<String> {
 }
 
 /// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
-pub(crate) fn published(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    server: &UpstreamId,
-    done: CallResult,
-) -> RawJson {
+pub(crate) fn published(caller: &Caller, server: &UpstreamId, done: CallResult) -> RawJson {
     let is_task = matches!(done.view.result_type, ResultType::Other(kind) if kind == "task");
-    if is_task { renamed(endpoint, caller, server, done.result) } else { done.result }
+    if is_task { renamed(caller, server, done.result) } else { done.result }
 }
 
-fn renamed(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
+fn renamed(caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
     let renamed = || {
         let mut members = RawObject::parse(&result).ok()?;
         let own: String = serde_json::from_str(members.get(TASK_ID)?.get()).ok()?;
-        members.set(TASK_ID, &RawJson::of(&public_id(endpoint, caller, server, own)).ok()?).ok()?;
+        members.set(TASK_ID, &RawJson::of(&public_id(caller, server, own)).ok()?).ok()?;
         members.to_raw().ok()
     };
     renamed().unwrap_or(result)
@@ -51,14 +45,14 @@ fn renamed(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, result: Ra
 
 /// The id of a task here. The server sees one client, us; so where callers have keys, the id is signed for its caller.
 /// It has no end of its own: every answer must name the task alike, and the server says how long it lives.
-fn public_id(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, own: String) -> String {
+fn public_id(caller: &Caller, server: &UpstreamId, own: String) -> String {
     let (plain, view) = (matches!(caller.view, View::Server(_)), caller.view.word());
     match caller.context.caller.as_ref() {
         None if plain => own,
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
             let behind = Behind::Upstream(Some(own));
-            let state = endpoint.seal().write(behind, Some(who), &task_mark(&view, server), None);
+            let state = caller.endpoint.seal().write(behind, Some(who), &task_mark(&view, server), None);
             format!("gateway:{server}:{state}")
         }
     }
@@ -70,14 +64,12 @@ fn task_mark(view: &str, server: &UpstreamId) -> String {
 
 /// Asks the server that has the task.
 pub(crate) async fn answer(
-    endpoint: &Endpoint,
     caller: &Caller,
     method: &str,
     params: Option<&RawJson>,
 ) -> Result<RawJson, RpcError> {
     let public = task_id(params).ok_or_else(|| invalid("`params.taskId` is missing"))?;
-    let (server, own) =
-        owner(endpoint, caller, &public).ok_or_else(|| invalid(format!("Task not found: {public}")))?;
+    let (server, own) = owner(caller, &public).ok_or_else(|| invalid(format!("Task not found: {public}")))?;
     let own_text = RawJson::of(&own).map_err(|error| invalid(format!("writing `params.taskId`: {error}")))?;
     let empty = RawJson::empty_object();
     let members = RawObject::parse(params.unwrap_or(&empty))
@@ -87,25 +79,25 @@ pub(crate) async fn answer(
     list.extend(rest.map(|(key, value)| (key.as_ref(), value.get().as_bytes())));
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw.clone());
-    let outcome = endpoint.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
+    let outcome = caller.endpoint.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
     let result = questions::attributed(&server, &outcome.map_err(rpc_error)?)
         .map_err(|error| internal(format!("what the server asks cannot be read: {error}")))?;
-    Ok(renamed(endpoint, caller, &server, result))
+    Ok(renamed(caller, &server, result))
 }
 
-fn owner(endpoint: &Endpoint, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
+fn owner(caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
     let who = caller.context.caller.as_ref();
     if let (View::Server(server), None) = (&caller.view, who) {
         return Some((server.clone(), public.to_owned()));
     }
-    let (server, own) = caller.view.servers(endpoint.fleet()).into_iter().find_map(|server| {
+    let (server, own) = caller.view.servers(caller.endpoint.fleet()).into_iter().find_map(|server| {
         let own = public.strip_prefix("gateway:")?.strip_prefix(server.as_str())?.strip_prefix(':')?;
         Some((server.clone(), own.to_owned()))
     })?;
     if who.is_none() {
         return Some((server, own));
     }
-    match endpoint.seal().read(&own, who, &task_mark(&caller.view.word(), &server)).ok()? {
+    match caller.endpoint.seal().read(&own, who, &task_mark(&caller.view.word(), &server)).ok()? {
         Behind::Upstream(Some(own)) => Some((server, own)),
         Behind::Upstream(None) | Behind::Parked(_) => None,
     }

@@ -35,7 +35,8 @@ pub(crate) struct Kept {
     control: UnixStream,
     /// The beginning of the next report.
     unread: Vec<u8>,
-    program: Pid,
+    /// The number of the program.
+    pub(crate) program: Pid,
     status: Option<ExitStatus>,
 }
 
@@ -80,11 +81,6 @@ impl Kept {
                 Err(io::Error::other("its keeper could not start it"))
             }
         }
-    }
-
-    /// The number of the program.
-    pub(crate) fn program(&self) -> Pid {
-        self.program
     }
 
     /// Waits for the exit of the program. Cancel-safe.

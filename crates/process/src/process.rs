@@ -89,7 +89,7 @@ impl Process {
         if KEEPERS.load(Ordering::Relaxed) {
             let (kept, streams) =
                 Kept::start(program, &mark).await.map_err(|error| spawn_error(explain(program, &error)))?;
-            let root = Some(kept.program());
+            let root = Some(kept.program);
             let process = Self { child: Started::ByKeeper(Box::new(kept)), root, mark, over: false };
             return Ok((process, streams));
         }

@@ -28,7 +28,8 @@ pub(crate) enum Field {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     first: i64,
-    last: i64,
+    /// The id of the newest entry.
+    pub(crate) last: i64,
     entries: i64,
     failures: i64,
     /// The earliest and latest start of a call, in microseconds.
@@ -73,11 +74,6 @@ impl Block {
             params![self.first, self.last, self.entries, self.failures, self.oldest, self.newest, self.bloom],
         )?;
         Ok(())
-    }
-
-    /// The id of the newest entry.
-    pub(crate) fn last(&self) -> i64 {
-        self.last
     }
 
     /// The block after this one, if this one is full.

@@ -47,6 +47,7 @@ mod error;
 mod files;
 pub mod jsonl;
 mod log;
+mod options;
 mod pattern;
 mod query;
 mod queue;
@@ -63,7 +64,8 @@ mod writer;
 
 pub use crate::{
     error::StoreError,
-    log::{CallLog, Options},
+    log::CallLog,
+    options::Options,
     query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,
     record::{CallRecord, Outcome, StoredRecord, write_json_array},

@@ -13,56 +13,15 @@ use rusqlite::Connection;
 use crate::{
     checkpoint::Checkpointer,
     error::StoreError,
+    options::Options,
     query::{Filter, LogReader, Page},
-    queue::{Bounds, Permit, Queue},
-    redact::{Caps, Cleaner, Redaction},
-    retention::{Janitor, Retention},
+    queue::{Permit, Queue},
+    redact::Cleaner,
+    retention::Janitor,
     schema::{self, Database, Opened},
     status::{Shared, Status, Subscription},
     writer::Writer,
 };
-
-/// Settings of a log.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// The most queued entries before callers are refused. It is also the most that `kill -9` can lose, besides the
-    /// calls running at that moment (default: 900, so that with a hundred of those it stays within 1,000).
-    pub queue_entries: usize,
-    /// The most permits and entries together, which bounds concurrent calls (default: 16,384).
-    pub max_outstanding: usize,
-    /// The most queued bytes; permits issued before may exceed it (default: 64 MiB).
-    pub queue_bytes: usize,
-    /// The longest that an entry waits before it is written (default: 50 ms, half of the 100 ms that may be lost; the
-    /// rest is for the write itself).
-    pub commit_interval: Duration,
-    /// The most entries per write (default: 250, which leaves room in the queue meanwhile).
-    pub batch_entries: usize,
-    /// Longer inputs are truncated (default: 64 KiB).
-    pub max_input_bytes: usize,
-    /// Longer results and error messages are truncated (default: 64 KiB).
-    pub max_result_bytes: usize,
-    /// What is redacted before writing.
-    pub redaction: Redaction,
-    /// What is deleted later.
-    pub retention: Retention,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            queue_entries: 900,
-            max_outstanding: 16_384,
-            queue_bytes: 64 << 20,
-            commit_interval: Duration::from_millis(50),
-            batch_entries: 250,
-            max_input_bytes: 64 << 10,
-            max_result_bytes: 64 << 10,
-            redaction: Redaction::default(),
-            retention: Retention::default(),
-        }
-    }
-}
 
 /// The call log. Dropping it closes it.
 #[derive(Debug)]
@@ -71,7 +30,6 @@ pub struct CallLog {
     shared: Arc<Shared>,
     reader: LogReader,
     opened: Opened,
-    capacity: usize,
     writer: Mutex<Option<JoinHandle<()>>>,
     #[cfg(test)]
     pub(crate) connection: Arc<Mutex<Connection>>,
@@ -92,7 +50,7 @@ impl CallLog {
     }
 
     fn start(directory: Option<&Path>, options: &Options) -> Result<Self, StoreError> {
-        let cleaner = Cleaner::new(&options.redaction, options.max_input_bytes, options.max_result_bytes)?;
+        let cleaner = Cleaner::new(&options.redaction, options.caps())?;
         let Database { connection, block, opened, lock } = schema::open(directory)?;
         let checkpointer = opened.path.as_deref().map(Checkpointer::start).transpose()?;
         let connection = Arc::new(Mutex::new(connection));
@@ -100,20 +58,9 @@ impl CallLog {
             Some(path) => LogReader::of_file(path.clone()),
             None => LogReader::of_memory(Arc::clone(&connection)),
         };
-        let queue = Arc::new(Queue::new(Bounds {
-            entries: options.queue_entries.max(1),
-            outstanding: options.max_outstanding.max(1),
-            bytes: options.queue_bytes.max(1),
-            batch: options.batch_entries.max(1),
-            interval: options.commit_interval,
-            caps: Caps {
-                input: options.max_input_bytes,
-                result: options.max_result_bytes,
-                blobs: options.redaction.blobs,
-            },
-        }));
+        let queue = Arc::new(Queue::new(options.clone()));
         let shared = Arc::new(Shared::default());
-        shared.set_last_id(block.last());
+        shared.set_last_id(block.last);
         let writer = Writer {
             queue: Arc::clone(&queue),
             shared: Arc::clone(&shared),
@@ -133,7 +80,6 @@ impl CallLog {
             shared,
             reader,
             opened,
-            capacity: options.queue_entries.max(1),
             writer: Mutex::new(Some(thread)),
             #[cfg(test)]
             connection,
@@ -194,20 +140,14 @@ impl CallLog {
     /// The state of the log.
     pub fn status(&self) -> Status {
         let depth = self.queue.depth();
-        let health = self.shared.health();
         Status {
             queued: depth.queued,
             written: depth.written,
             waiting: depth.unwritten,
             running: depth.outstanding.saturating_sub(depth.unwritten),
             waiting_bytes: depth.bytes,
-            capacity: self.capacity,
-            failures: health.failures,
-            failing: health.failing,
-            last_error: health.last_error,
-            deleted: health.deleted,
-            database_bytes: health.database_bytes,
-            last_id: self.shared.last_id(),
+            capacity: self.queue.options.queue_entries,
+            ..self.shared.health()
         }
     }
 

@@ -9,11 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    record::CallRecord,
-    redact::{Caps, Shortened},
-    share::Shares,
-};
+use crate::{options::Options, record::CallRecord, redact::Shortened, share::Shares};
 
 /// A record on its way to the writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,26 +18,10 @@ pub(crate) struct Queued {
     pub(crate) shortened: Shortened,
 }
 
-/// Limits of the queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// Entries recorded and not yet written.
-    pub(crate) entries: usize,
-    /// The same plus outstanding permits.
-    pub(crate) outstanding: usize,
-    pub(crate) bytes: usize,
-    /// The most entries per write.
-    pub(crate) batch: usize,
-    /// The longest that an entry waits for its batch.
-    pub(crate) interval: Duration,
-    /// How much of a record is queued.
-    pub(crate) caps: Caps,
-}
-
 /// Shared by the callers and the writer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Queue {
-    bounds: Bounds,
+    pub(crate) options: Options,
     /// Outstanding permits, queued entries, and entries being written.
     outstanding: AtomicUsize,
     /// Entries queued or being written.
@@ -121,28 +101,19 @@ pub(crate) struct Depth {
 }
 
 impl Queue {
-    pub(crate) fn new(bounds: Bounds) -> Self {
-        Self {
-            bounds,
-            outstanding: AtomicUsize::new(0),
-            unwritten: AtomicUsize::new(0),
-            bytes: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
-            state: Mutex::default(),
-            work: Condvar::new(),
-            progress: Condvar::new(),
-        }
+    pub(crate) fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
     }
 
     /// Room for one record, if there is any.
     pub(crate) fn try_reserve(self: &Arc<Self>) -> Option<Permit> {
         let is_refused = self.closing.load(Ordering::Acquire)
-            || self.unwritten.load(Ordering::Relaxed) >= self.bounds.entries
-            || self.bytes.load(Ordering::Relaxed) >= self.bounds.bytes;
+            || self.unwritten.load(Ordering::Relaxed) >= self.options.queue_entries
+            || self.bytes.load(Ordering::Relaxed) >= self.options.queue_bytes;
         if is_refused {
             return None;
         }
-        let more = |taken: usize| (taken < self.bounds.outstanding).then_some(taken + 1);
+        let more = |taken: usize| (taken < self.options.max_outstanding).then_some(taken + 1);
         self.outstanding.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).ok()?;
         Some(Permit { queue: Some(Arc::clone(self)) })
     }
@@ -153,17 +124,17 @@ impl Queue {
         let unwritten = self.unwritten.load(Ordering::Relaxed);
         let bytes = self.bytes.load(Ordering::Relaxed);
         // While less than half is used, no server can have more than is free.
-        if unwritten < self.bounds.entries / 2 && bytes < self.bounds.bytes / 2 {
+        if unwritten < self.options.queue_entries / 2 && bytes < self.options.queue_bytes / 2 {
             return true;
         }
         let own = self.state().shares.of(server);
         own.entries == 0
-            || (own.entries < self.bounds.entries.saturating_sub(unwritten)
-                && own.bytes < self.bounds.bytes.saturating_sub(bytes))
+            || (own.entries < self.options.queue_entries.saturating_sub(unwritten)
+                && own.bytes < self.options.queue_bytes.saturating_sub(bytes))
     }
 
     fn push(&self, mut record: CallRecord) {
-        let shortened = self.bounds.caps.shorten(&mut record);
+        let shortened = self.options.caps().shorten(&mut record);
         let weight = record.weight();
         // Counted before the record is queued, so that the writer never subtracts what was not added.
         self.unwritten.fetch_add(1, Ordering::Relaxed);
@@ -179,7 +150,7 @@ impl Queue {
             state.oldest = Some(Instant::now());
         }
         drop(state);
-        if waiting == 1 || waiting == self.bounds.batch {
+        if waiting == 1 || waiting == self.options.batch_entries {
             self.work.notify_one();
         }
     }
@@ -189,11 +160,13 @@ impl Queue {
         let mut state = self.state();
         loop {
             let waiting = state.entries.len();
-            let due = state.oldest.map(|oldest| oldest + self.bounds.interval);
+            let due = state.oldest.map(|oldest| oldest + self.options.commit_interval);
             let flush = state.flush_up_to > state.written || state.stop;
             let now = Instant::now();
-            if waiting > 0 && (flush || waiting >= self.bounds.batch || due.is_none_or(|due| due <= now)) {
-                let batch = state.entries.drain(..waiting.min(self.bounds.batch)).collect();
+            if waiting > 0
+                && (flush || waiting >= self.options.batch_entries || due.is_none_or(|due| due <= now))
+            {
+                let batch = state.entries.drain(..waiting.min(self.options.batch_entries)).collect();
                 // The remaining entries keep the old time, so that they are written next.
                 if state.entries.is_empty() {
                     state.oldest = None;
@@ -287,7 +260,7 @@ impl Queue {
     fn await_progress<'a>(&self, state: MutexGuard<'a, State>, deadline: Instant) -> MutexGuard<'a, State> {
         let left = deadline.saturating_duration_since(Instant::now());
         // A record pushed with a permit while draining signals no progress by itself, so poll now and then.
-        let pause = left.min(self.bounds.interval.max(Duration::from_millis(1)));
+        let pause = left.min(self.options.commit_interval.max(Duration::from_millis(1)));
         self.progress.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -305,17 +278,15 @@ mod tests {
     use crate::testing::record;
 
     fn queue(outstanding: usize, bytes: usize) -> Arc<Queue> {
-        Arc::new(Queue::new(Bounds {
-            entries: 5,
-            outstanding,
-            bytes,
-            batch: 3,
-            interval: Duration::from_hours(1),
-            caps: CAPS,
+        Arc::new(Queue::new(Options {
+            queue_entries: 5,
+            max_outstanding: outstanding,
+            queue_bytes: bytes,
+            batch_entries: 3,
+            commit_interval: Duration::from_hours(1),
+            ..Options::default()
         }))
     }
-
-    const CAPS: Caps = Caps { input: 1 << 16, result: 1 << 16, blobs: true };
 
     fn queued(tool: &str) -> Queued {
         Queued { record: record("demo", tool), shortened: Shortened::default() }
@@ -434,15 +405,8 @@ mod tests {
 
     #[test]
     fn an_entry_is_due_when_the_interval_is_over() {
-        let bounds = Bounds {
-            entries: 9,
-            outstanding: 9,
-            bytes: 9999,
-            batch: 9,
-            interval: Duration::from_millis(5),
-            caps: CAPS,
-        };
-        let queue = Arc::new(Queue::new(bounds));
+        let options = Options { commit_interval: Duration::from_millis(5), ..Options::default() };
+        let queue = Arc::new(Queue::new(options));
         let start = Instant::now();
         queue.try_reserve().unwrap().record(record("demo", "a"));
         assert_eq!(queue.next(soon()), Work::Write(vec![queued("a")]));

@@ -43,7 +43,7 @@ pub(crate) struct Swept {
 #[derive(Debug)]
 pub(crate) struct Janitor {
     policy: Retention,
-    due: Instant,
+    pub(crate) due: Instant,
     /// Bytes written since the last check.
     growth: u64,
     clock: Clock,
@@ -53,10 +53,6 @@ impl Janitor {
     pub(crate) fn new(policy: Retention) -> Self {
         let now = Instant::now();
         Self { policy, due: now, growth: 0, clock: Clock::new(now) }
-    }
-
-    pub(crate) fn due(&self) -> Instant {
-        self.due
     }
 
     /// Notes that the database has grown.

@@ -229,7 +229,7 @@ fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, St
         }
         let block = Block::current(&connection)?;
         if state(&connection, OWNED_AFTER)?.is_none() {
-            set_state(&connection, OWNED_AFTER, block.last())?;
+            set_state(&connection, OWNED_AFTER, block.last)?;
         }
         let entries =
             connection.query_row("SELECT coalesce(sum(entries), 0) FROM blocks", [], |row| row.get(0))?;
@@ -238,7 +238,7 @@ fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, St
             Some(0) => PreviousRun::Closed,
             Some(_) => PreviousRun::Unclean,
         };
-        let last_id = block.last();
+        let last_id = block.last;
         Ok((Opened { path, previous, entries, last_id, moved_aside: None, warnings: Vec::new() }, block))
     })();
     let (opened, block) = opened.map_err(StoreError::database("reading its state"))?;

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The state of the log, for health checks and metrics.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
     /// Records accepted since the log was opened.
@@ -57,17 +57,9 @@ type Listener = Arc<Listen>;
 #[derive(Default)]
 pub(crate) struct Shared {
     last_id: AtomicI64,
-    health: Mutex<Health>,
+    /// The part of the status that the writer knows.
+    health: Mutex<Status>,
     listeners: Mutex<Vec<Weak<Listen>>>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Health {
-    pub(crate) failures: u64,
-    pub(crate) failing: bool,
-    pub(crate) last_error: Option<String>,
-    pub(crate) deleted: u64,
-    pub(crate) database_bytes: u64,
 }
 
 impl fmt::Debug for Shared {
@@ -90,8 +82,8 @@ impl Shared {
         std::mem::take(&mut lock(&self.health).failing)
     }
 
-    pub(crate) fn health(&self) -> Health {
-        lock(&self.health).clone()
+    pub(crate) fn health(&self) -> Status {
+        Status { last_id: self.last_id(), ..lock(&self.health).clone() }
     }
 
     pub(crate) fn last_id(&self) -> i64 {

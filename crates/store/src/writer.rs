@@ -41,7 +41,7 @@ impl Writer {
     pub(crate) fn run(mut self) {
         let _guard = Guard { queue: Arc::clone(&self.queue), shared: Arc::clone(&self.shared) };
         loop {
-            match self.queue.next(self.janitor.due()) {
+            match self.queue.next(self.janitor.due) {
                 Work::Write(batch) => {
                     if self.write(batch) == Stopping::Yes {
                         return;
@@ -84,9 +84,9 @@ impl Writer {
         if self.shared.record_success() {
             tracing::info!("Call log is written again.");
         }
-        self.shared.set_last_id(self.block.last());
+        self.shared.set_last_id(self.block.last);
         self.queue.written(&shares);
-        self.shared.notify_listeners(self.block.last());
+        self.shared.notify_listeners(self.block.last);
         self.janitor.record_growth(bytes);
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer

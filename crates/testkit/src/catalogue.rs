@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
+use anyhow::{Context as _, Result};
 use gateway_protocol::{RpcError, code};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -48,7 +49,7 @@ struct Document {
 }
 
 impl Catalogue {
-    pub(crate) fn new(options: &Options, modes: &Modes) -> Result<Self, String> {
+    pub(crate) fn new(options: &Options, modes: &Modes) -> Result<Self> {
         let mut tools = Vec::new();
         if !options.no_builtin {
             tools.extend(BUILTIN.iter().map(|text| (*text).to_owned()));
@@ -63,8 +64,7 @@ impl Catalogue {
         }
         let mut others = HashSet::new();
         for text in tools.get(builtin..).unwrap_or_default() {
-            let named: Named<'_> =
-                serde_json::from_str(text).map_err(|error| format!("a tool has no name: {error}"))?;
+            let named: Named<'_> = serde_json::from_str(text).context("a tool has no name")?;
             others.insert(named.name.into_owned());
         }
         Ok(Self { tools, others })
@@ -158,9 +158,9 @@ fn read_cursor(cursor: &str) -> Option<(&str, usize)> {
     Some((kind, offset.parse().ok()?)).filter(|_| matches!(kind, TOOLS | EMPTY))
 }
 
-fn read_corpus(path: &Path) -> Result<Vec<String>, String> {
-    let problem = |error: &dyn std::fmt::Display| format!("reading {}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| problem(&error))?;
+fn read_corpus(path: &Path) -> Result<Vec<String>> {
+    let reading = || format!("reading {}", path.display());
+    let text = std::fs::read_to_string(path).with_context(reading)?;
     if let Ok(document) = serde_json::from_str::<Document>(&text) {
         return Ok(document.tools.iter().map(|tool| one_line(tool)).collect());
     }
@@ -168,7 +168,7 @@ fn read_corpus(path: &Path) -> Result<Vec<String>, String> {
         .filter(|line| !line.trim().is_empty())
         .map(|line| serde_json::from_str::<&RawValue>(line).map(one_line))
         .collect::<Result<_, _>>()
-        .map_err(|error| problem(&error))
+        .with_context(reading)
 }
 
 /// Pretty-printed JSON would break the lines of stdio. It has line breaks only between tokens, never inside a string.

@@ -11,14 +11,15 @@ use crate::notify::Outbox;
 use crate::session::Session;
 
 /// The era of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SpeaksNow {
+    #[default]
     Legacy,
     Modern,
 }
 
 /// The context of one message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Exchange {
     pub(crate) era: SpeaksNow,
     /// The legacy connection; `None` in the modern era.

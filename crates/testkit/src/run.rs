@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -20,43 +21,42 @@ pub fn run(options: Options) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             // If stderr is closed, the error cannot be reported.
-            let _ = writeln!(io::stderr(), "gateway-fixture: {problem}");
+            let _ = writeln!(io::stderr(), "gateway-fixture: {problem:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn try_run(options: Options) -> Result<(), String> {
-    let text = |error: io::Error| error.to_string();
+fn try_run(options: Options) -> Result<()> {
     if options.transport == Transport::Sleep {
         let _ = rustix::process::setsid();
         sleep_for_ever();
     }
     let server = Arc::new(Server::new(options)?);
     server.pids.append(&format!("server {}", std::process::id()));
-    let runtime = start_runtime(server.options.transport).map_err(text)?;
+    let runtime = start_runtime(server.options.transport)?;
     if server.modes.has(Fault::IgnoresSigterm) {
-        ignore_sigterm(&server, &runtime).map_err(text)?;
+        ignore_sigterm(&server, &runtime)?;
     }
     if server.modes.has(Fault::CrashBeforeInitialize) && server.fault_happens() {
-        return Err("crashes before initialize, as asked".to_owned());
+        bail!("crashes before initialize, as asked");
     }
     if let Some(bytes) = server.modes.get(Fault::NoisyStderr) {
         job::make_noise(bytes);
     }
     if server.modes.has(Fault::Grandchild) {
-        start_children(&server).map_err(text)?;
+        start_children(&server)?;
     }
     if let Some(ms) = server.modes.get(Fault::SlowStart).filter(|_| server.fault_happens()) {
         std::thread::sleep(Duration::from_millis(ms));
     }
     match server.options.transport {
-        Transport::Stdio => stdio::serve(&server, runtime.handle()).map_err(text)?,
+        Transport::Stdio => stdio::serve(&server, runtime.handle())?,
         Transport::Http | Transport::Sse => {
             if server.options.exit_with_stdin {
                 exit_with_stdin();
             }
-            runtime.block_on(http::serve(Arc::clone(&server))).map_err(text)?;
+            runtime.block_on(http::serve(Arc::clone(&server)))?;
         }
         Transport::Sleep => {}
     }

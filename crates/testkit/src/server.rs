@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -47,9 +48,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(options: Options) -> Result<Self, String> {
+    pub(crate) fn new(options: Options) -> Result<Self> {
         let open = |path: &Option<PathBuf>| {
-            AppendFile::open(path.as_deref()).map_err(|error| format!("opening {path:?}: {error}"))
+            AppendFile::open(path.as_deref()).with_context(|| format!("opening {path:?}"))
         };
         let call_log =
             options.call_log.clone().or_else(|| std::env::var_os("MCP_CALL_LOG").map(PathBuf::from));

@@ -17,7 +17,7 @@ use crate::stream::{NumberedStream, Priming};
 const KEPT_STREAMS: usize = 64;
 
 /// One legacy connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Session {
     /// Its id; empty on stdio.
     pub(crate) id: String,
@@ -49,16 +49,7 @@ pub(crate) type ClientAnswer = Result<Value, Value>;
 
 impl Session {
     pub(crate) fn new(id: String, outbox: Option<Outbox>) -> Self {
-        Self {
-            id,
-            phase: AtomicU8::new(0),
-            outbox: Mutex::new(outbox),
-            client: Mutex::default(),
-            streams: Mutex::default(),
-            opened_streams: AtomicU64::new(0),
-            asked: AtomicU64::new(0),
-            waiting: Mutex::default(),
-        }
+        Self { id, outbox: Mutex::new(outbox), ..Self::default() }
     }
 
     /// Handles `initialize`.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gateway_protocol::{RawJson, RpcError, code, write_error};
 use tokio_util::sync::CancellationToken;
 
-use crate::exchange::{Exchange, SpeaksNow};
+use crate::exchange::Exchange;
 use crate::job::{Frame, Job, Reply};
 use crate::lifecycle::era_of;
 use crate::message::Message;
@@ -26,13 +26,8 @@ pub(crate) fn serve(server: &Arc<Server>, runtime: &tokio::runtime::Handle) -> i
     let mut input = io::BufReader::with_capacity(64 * 1024, io::stdin().lock());
     let mut line = Vec::new();
     let mut out = Vec::with_capacity(64 * 1024);
-    let mut exchange = Exchange {
-        era: SpeaksNow::Legacy,
-        session: Some(session),
-        related: Some(Outbox::Stdout(Arc::clone(&stdout))),
-        mirrored: Vec::new(),
-        behind: None,
-    };
+    let related = Some(Outbox::Stdout(Arc::clone(&stdout)));
+    let mut exchange = Exchange { session: Some(session), related, ..Exchange::default() };
     loop {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {

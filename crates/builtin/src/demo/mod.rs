@@ -8,6 +8,7 @@ mod tools;
 use gateway_protocol::{Implementation, RawJson, RpcError, method};
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::server::{Params, ServerProfile, unknown_tool};
 use store::Store;
 
@@ -17,7 +18,6 @@ const PROFILE: ServerProfile = ServerProfile {
     instructions: "Small tools for trying things out: arithmetic, a made-up weather report, and a store of texts that \
                    lasts as long as the process.",
     changes: false,
-    list_ttl_ms: 3_600_000,
 };
 
 /// An MCP server with `add`, `multiply`, `get_weather`, `store_value` and `get_value`.
@@ -49,7 +49,8 @@ impl DemoServer {
 
     fn call(&self, params: &mut Params) -> Result<Value, RpcError> {
         let (name, arguments) = params.call()?;
-        let outcome = tools::call(name, &arguments, &self.store).ok_or_else(|| unknown_tool(name))?;
+        let outcome =
+            tools::call(name, Arguments(&arguments), &self.store).ok_or_else(|| unknown_tool(name))?;
         Ok(match outcome {
             Ok(answer) => json!({
                 "content": [{"type": "text", "text": answer.to_string()}],

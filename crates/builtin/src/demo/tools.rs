@@ -1,8 +1,10 @@
 //! The five tools.
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Number, Value, json};
 
 use super::store::Store;
+use crate::arguments::Arguments;
+use crate::server::object_schema;
 
 /// What a tool answers: its JSON, or a text that lets the model correct itself.
 type Answer = Result<Value, String>;
@@ -75,14 +77,13 @@ fn arithmetic(name: &str, title: &str, description: &str) -> Value {
 
 /// The schema of an object with exactly these members.
 fn object(members: &[(&str, Value)]) -> Value {
-    let properties: Map<String, Value> =
-        members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    let mut schema = object_schema(members, &[]);
+    schema["additionalProperties"] = json!(false);
+    schema
 }
 
-/// Runs a tool. Nothing, if there is no tool of that name.
-pub(super) fn call(name: &str, arguments: &Map<String, Value>, store: &Store) -> Option<Answer> {
+/// Runs a tool; `None` if there is no tool of that name.
+pub(super) fn call(name: &str, arguments: Arguments<'_>, store: &Store) -> Option<Answer> {
     Some(match name {
         "add" => two_numbers(name, arguments, i128::checked_add, |a, b| a + b),
         "multiply" => two_numbers(name, arguments, i128::checked_mul, |a, b| a * b),
@@ -95,12 +96,12 @@ pub(super) fn call(name: &str, arguments: &Map<String, Value>, store: &Store) ->
 
 fn two_numbers(
     operation: &str,
-    arguments: &Map<String, Value>,
+    arguments: Arguments<'_>,
     whole: fn(i128, i128) -> Option<i128>,
     real: fn(f64, f64) -> f64,
 ) -> Answer {
-    only(arguments, &["a", "b"])?;
-    let (a, b) = (number(arguments, "a")?, number(arguments, "b")?);
+    arguments.only(&["a", "b"])?;
+    let (a, b) = (arguments.number("a")?, arguments.number("b")?);
     let exact = a.as_i128().zip(b.as_i128()).and_then(|(a, b)| whole(a, b)).and_then(Number::from_i128);
     // A whole result is written without a fraction, as `42`, also where an argument was `15.0`.
     let rounded = || {
@@ -111,55 +112,21 @@ fn two_numbers(
     Ok(json!({"result": result, "operation": operation, "a": a, "b": b}))
 }
 
-fn get_weather(arguments: &Map<String, Value>) -> Answer {
-    only(arguments, &["location"])?;
-    let location = text(arguments, "location")?;
+fn get_weather(arguments: Arguments<'_>) -> Answer {
+    arguments.only(&["location"])?;
+    let location = arguments.text("location")?;
     Ok(json!({"location": location, "temperature": 72, "conditions": "sunny", "humidity": 45}))
 }
 
-fn store_value(arguments: &Map<String, Value>, store: &Store) -> Answer {
-    only(arguments, &["key", "value"])?;
-    let (key, value) = (text(arguments, "key")?, text(arguments, "value")?);
+fn store_value(arguments: Arguments<'_>, store: &Store) -> Answer {
+    arguments.only(&["key", "value"])?;
+    let (key, value) = (arguments.text("key")?, arguments.text("value")?);
     store.set(key, value)?;
     Ok(json!({"success": true, "key": key, "value": value}))
 }
 
-fn get_value(arguments: &Map<String, Value>, store: &Store) -> Answer {
-    only(arguments, &["key"])?;
-    let key = text(arguments, "key")?;
+fn get_value(arguments: Arguments<'_>, store: &Store) -> Answer {
+    arguments.only(&["key"])?;
+    let key = arguments.text("key")?;
     Ok(json!({"key": key, "value": store.get(key)}))
-}
-
-fn only(arguments: &Map<String, Value>, known: &[&str]) -> Result<(), String> {
-    match arguments.keys().find(|name| !known.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(format!("there is no argument `{name}`; the arguments are: {}", known.join(", "))),
-    }
-}
-
-fn number<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a Number, String> {
-    match arguments.get(name) {
-        Some(Value::Number(number)) => Ok(number),
-        other => Err(expected(name, "a number", other)),
-    }
-}
-
-fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
-    match arguments.get(name) {
-        Some(Value::String(text)) => Ok(text),
-        other => Err(expected(name, "a string", other)),
-    }
-}
-
-fn expected(name: &str, wanted: &str, found: Option<&Value>) -> String {
-    let found = match found {
-        None => return format!("argument `{name}` is missing; it must be {wanted}"),
-        Some(Value::Null) => "null",
-        Some(Value::Bool(_)) => "a boolean",
-        Some(Value::Number(_)) => "a number",
-        Some(Value::String(_)) => "a string",
-        Some(Value::Array(_)) => "an array",
-        Some(Value::Object(_)) => "an object",
-    };
-    format!("argument `{name}` must be {wanted}, not {found}")
 }

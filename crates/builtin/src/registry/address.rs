@@ -25,13 +25,9 @@ impl fmt::Debug for Lookup {
     }
 }
 
-impl Lookup {
-    pub(super) fn new(lookup: impl Fn(&str) -> Looking + Send + Sync + 'static) -> Self {
-        Self(Arc::new(lookup))
-    }
-
-    /// As this machine resolves names.
-    pub(super) fn of_system() -> Self {
+/// As this machine resolves names.
+impl Default for Lookup {
+    fn default() -> Self {
         Self::new(|name| {
             let name = name.to_owned();
             Box::pin(async move {
@@ -39,6 +35,12 @@ impl Lookup {
                 Ok(found.map(|address| address.ip()).collect())
             })
         })
+    }
+}
+
+impl Lookup {
+    pub(super) fn new(lookup: impl Fn(&str) -> Looking + Send + Sync + 'static) -> Self {
+        Self(Arc::new(lookup))
     }
 
     /// The addresses of a name, if all of them may be reached.

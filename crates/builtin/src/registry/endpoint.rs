@@ -24,8 +24,8 @@ const ERROR_BODY: usize = 16 << 10;
 
 /// Checks where the address leads, if somebody over the network named it.
 pub(super) async fn admitted(handler: &EndpointHandler, outside: &Outside) -> Result<(), String> {
-    match handler.trust() {
-        Trust::Network if !outside.allows_private() => address::check(handler.url(), &outside.lookup).await,
+    match handler.trust {
+        Trust::Network if !outside.allows_private() => address::check(&handler.url, &outside.lookup).await,
         Trust::Network | Trust::Operator => Ok(()),
     }
 }
@@ -43,7 +43,7 @@ pub(super) async fn run(
     body.extend_from_slice(format!("{{\"tool\":{},\"arguments\":", json!(tool)).as_bytes());
     body.extend_from_slice(arguments.as_bytes());
     body.push(b'}');
-    let request = client.post(handler.url().clone()).headers(handler.headers().clone()).body(body);
+    let request = client.post(handler.url.clone()).headers(handler.headers.clone()).body(body);
     let response = request.send().await.map_err(|error| hidden(handler, explain(error)))?;
     result(handler, response).await
 }
@@ -57,9 +57,9 @@ async fn result(handler: &EndpointHandler, mut response: Response) -> Result<Raw
         return Err(hidden(handler, text));
     }
     let essence = media_type(&response);
-    let (body, is_whole) = body(handler, &mut response, handler.max_bytes()).await?;
+    let (body, is_whole) = body(handler, &mut response, handler.max_bytes).await?;
     if !is_whole {
-        return Err(format!("the endpoint answered with more than {} bytes", handler.max_bytes()));
+        return Err(format!("the endpoint answered with more than {} bytes", handler.max_bytes));
     }
     let is_json = essence == "application/json" || essence.ends_with("+json");
     match RawJson::parse(body.clone().freeze()) {
@@ -97,12 +97,12 @@ async fn body(
 
 /// A text without the values of our headers, which may be secrets.
 fn hidden(handler: &EndpointHandler, text: String) -> String {
-    header_secrets(handler.headers()).hide(text, false)
+    header_secrets(&handler.headers).hide(text, false)
 }
 
 /// What handlers need to reach addresses: clients, which are made when they are first needed, and the rule about private
 /// addresses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outside {
     lookup: Lookup,
     private: AtomicBool,
@@ -116,13 +116,7 @@ pub(super) struct Outside {
 
 impl Outside {
     pub(super) fn new(lookup: Lookup) -> Self {
-        Self {
-            lookup,
-            private: AtomicBool::new(false),
-            usual: OnceLock::new(),
-            direct: OnceLock::new(),
-            guarded: OnceLock::new(),
-        }
+        Self { lookup, ..Self::default() }
     }
 
     pub(super) fn allow_private(&self, allowed: bool) {
@@ -135,13 +129,13 @@ impl Outside {
 
     fn client(&self, endpoint: &EndpointHandler) -> Result<Client, String> {
         let builder = || http_client::builder().redirect(redirect::Policy::none());
-        let (cell, builder) = match endpoint.trust() {
+        let (cell, builder) = match endpoint.trust {
             // A proxy would resolve the name by itself.
             Trust::Network if !self.allows_private() => {
                 (&self.guarded, builder().no_proxy().dns_resolver(Arc::new(self.lookup.clone())))
             }
             Trust::Network => (&self.direct, builder().no_proxy()),
-            Trust::Operator if is_loopback(endpoint.url()) => (&self.direct, builder().no_proxy()),
+            Trust::Operator if is_loopback(&endpoint.url) => (&self.direct, builder().no_proxy()),
             Trust::Operator => (&self.usual, builder()),
         };
         if let Some(client) = cell.get() {

@@ -36,12 +36,41 @@ where
     }
 }
 
-/// What does the work.
+/// A function in our own process. Clones are the same function.
 #[derive(Clone)]
+pub struct Function(Arc<dyn ToolFunction>);
+
+impl Function {
+    /// A function: `|arguments| async move { Ok(json!({"sum": 3})) }`.
+    pub fn new(function: impl ToolFunction + 'static) -> Self {
+        Self(Arc::new(function))
+    }
+
+    /// Calls it. One that panics fails alone, not with the gateway.
+    pub(super) async fn call(&self, arguments: Map<String, Value>) -> Result<Value, String> {
+        let answer = AssertUnwindSafe(async { self.0.call(arguments).await }).catch_unwind().await;
+        answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Function")
+    }
+}
+
+/// What does the work. Two are equal if a reload need not replace one by the other.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Handler {
     /// A function in our own process.
-    Function(Arc<dyn ToolFunction>),
+    Function(Function),
     /// An address that takes the arguments and gives the result.
     Endpoint(EndpointHandler),
     /// A program that is started for each call.
@@ -51,7 +80,7 @@ pub enum Handler {
 impl Handler {
     /// A function: `|arguments| async move { Ok(json!({"sum": 3})) }`.
     pub fn function(function: impl ToolFunction + 'static) -> Self {
-        Self::Function(Arc::new(function))
+        Self::Function(Function::new(function))
     }
 
     /// The word for people: `function`, `endpoint` or `command`.
@@ -71,42 +100,11 @@ impl Handler {
     ) -> Result<RawJson, String> {
         match self {
             Self::Function(function) => {
-                let value = call(function.as_ref(), object(arguments)?).await?;
+                let value = function.call(object(arguments)?).await?;
                 result_of(&RawJson::of(&value).map_err(|error| error.to_string())?)
             }
             Self::Endpoint(handler) => endpoint::run(handler, tool, arguments, outside).await,
             Self::Command(handler) => command::run(handler, arguments).await,
-        }
-    }
-}
-
-/// Calls a function. One that panics fails alone, not with the gateway.
-pub(super) async fn call(
-    function: &dyn ToolFunction,
-    arguments: Map<String, Value>,
-) -> Result<Value, String> {
-    let answer = AssertUnwindSafe(async { function.call(arguments).await }).catch_unwind().await;
-    answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())
-}
-
-/// Two handlers are the same if a reload need not replace one by the other.
-impl PartialEq for Handler {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Function(one), Self::Function(other)) => Arc::ptr_eq(one, other),
-            (Self::Endpoint(one), Self::Endpoint(other)) => one == other,
-            (Self::Command(one), Self::Command(other)) => one == other,
-            (Self::Function(_) | Self::Endpoint(_) | Self::Command(_), _) => false,
-        }
-    }
-}
-
-impl fmt::Debug for Handler {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Function(_) => formatter.write_str("Function"),
-            Self::Endpoint(endpoint) => endpoint.fmt(formatter),
-            Self::Command(command) => command.fmt(formatter),
         }
     }
 }

@@ -24,7 +24,7 @@ use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, method};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-pub use handler::{FunctionAnswer, FunctionError, Handler, ToolFunction};
+pub use handler::{Function, FunctionAnswer, FunctionError, Handler, ToolFunction};
 pub use resource::{RegisteredResource, ResourceContents};
 pub use tool::{RegisterError, RegisteredTool, ToolOrigin};
 
@@ -32,13 +32,8 @@ use crate::server::{Params, ServerProfile};
 use address::Lookup;
 use endpoint::Outside;
 
-const PROFILE: ServerProfile = ServerProfile {
-    name: "registry",
-    title: "Registered tools",
-    instructions: "",
-    changes: true,
-    list_ttl_ms: 3_600_000,
-};
+const PROFILE: ServerProfile =
+    ServerProfile { name: "registry", title: "Registered tools", instructions: "", changes: true };
 
 /// How many events a slow subscriber may lag behind.
 const EVENTS: usize = 256;
@@ -111,6 +106,7 @@ type Tools = BTreeMap<String, Arc<RegisteredTool>>;
 /// Returns whether it wants further notifications.
 type Watcher = Arc<dyn Fn() -> bool + Send + Sync>;
 
+#[derive(Default)]
 struct State {
     tools: Tools,
     /// By URI or template, in the order in which they are tried.
@@ -140,7 +136,7 @@ impl PartialEq for Registry {
 impl Registry {
     /// One without tools.
     pub fn new() -> Self {
-        Self::with(Lookup::of_system())
+        Self::with(Lookup::default())
     }
 
     /// One that resolves the names of endpoints in its own way.
@@ -153,10 +149,8 @@ impl Registry {
     }
 
     fn with(lookup: Lookup) -> Self {
-        let state =
-            State { tools: Tools::new(), resources: BTreeMap::new(), config: RegistryConfig::default() };
         Self(Arc::new(Inner {
-            state: Mutex::new(state),
+            state: Mutex::default(),
             events: broadcast::Sender::new(EVENTS),
             watchers: Mutex::default(),
             outside: Outside::new(lookup),
@@ -168,7 +162,7 @@ impl Registry {
         let replaced = {
             let mut state = self.state();
             state.check(&tool)?;
-            let name = tool.name().to_owned();
+            let name = tool.name.clone();
             let replaced = state.tools.insert(name.clone(), Arc::new(tool));
             // Under the lock, so that events come in the order of what happened. Nobody listening is fine.
             let _ = self.0.events.send(RegistryEvent::ToolRegistered { name });
@@ -216,15 +210,8 @@ impl Registry {
     ) -> Result<Option<Arc<RegisteredResource>>, RegisterError> {
         let replaced = {
             let mut state = self.state();
-            let (bytes, limit) = (resource.bytes(), state.config.max_definition_bytes);
-            if bytes > limit {
-                return Err(RegisterError::TooLong { bytes, limit });
-            }
-            let limit = state.config.max_tools;
-            if !state.resources.contains_key(resource.uri()) && state.resources.len() >= limit {
-                return Err(RegisterError::Full { limit });
-            }
-            state.resources.insert(resource.uri().to_owned(), Arc::new(resource))
+            state.check_room(resource.bytes(), &state.resources, &resource.about.uri)?;
+            state.resources.insert(resource.about.uri.clone(), Arc::new(resource))
         };
         self.notify_watchers();
         Ok(replaced)
@@ -243,11 +230,11 @@ impl Registry {
     pub fn resource_definitions(&self, kind: ListKind) -> Vec<RawJson> {
         let state = self.state();
         let is_meant = |resource: &&Arc<RegisteredResource>| match kind {
-            ListKind::Resources => !resource.is_template(),
-            ListKind::ResourceTemplates => resource.is_template(),
+            ListKind::Resources => !resource.about.is_template,
+            ListKind::ResourceTemplates => resource.about.is_template,
             ListKind::Tools | ListKind::Prompts => false,
         };
-        state.resources.values().filter(is_meant).map(|resource| resource.definition().clone()).collect()
+        state.resources.values().filter(is_meant).map(|resource| resource.about.json.clone()).collect()
     }
 
     /// Whether there are resources or templates.
@@ -270,8 +257,8 @@ impl Registry {
     async fn contents(&self, uri: &str) -> Result<Value, RpcError> {
         let found = {
             let state = self.state();
-            let mut of_template = state.resources.values().filter(|resource| resource.is_template());
-            match state.resources.get(uri).filter(|resource| !resource.is_template()) {
+            let mut of_template = state.resources.values().filter(|resource| resource.about.is_template);
+            match state.resources.get(uri).filter(|resource| !resource.about.is_template) {
                 Some(resource) => Some((Arc::clone(resource), serde_json::Map::new())),
                 None => of_template.find_map(|resource| Some((Arc::clone(resource), resource.matched(uri)?))),
             }
@@ -296,10 +283,10 @@ impl Registry {
     /// the tool's own time it is cancelled too.
     pub async fn execute(&self, name: &str, arguments: &RawJson) -> Result<RawJson, ExecuteError> {
         let tool = self.get(name).ok_or_else(|| ExecuteError::NotFound { name: name.to_owned() })?;
-        let running = Box::pin(tool.handler().run(name, arguments, &self.0.outside));
-        let outcome = match tokio::time::timeout(tool.timeout(), running).await {
+        let running = Box::pin(tool.handler.run(name, arguments, &self.0.outside));
+        let outcome = match tokio::time::timeout(tool.timeout, running).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(format!("no answer within {:?}", tool.timeout())),
+            Err(_) => Err(format!("no answer within {:?}", tool.timeout)),
         };
         outcome.map_err(|message| ExecuteError::Failed { name: name.to_owned(), message })
     }
@@ -313,23 +300,23 @@ impl Registry {
             let mut events = Vec::new();
             let stays = |name: &String| config.tools.iter().any(|tool| tool.name == *name);
             state.tools.retain(|name, tool| {
-                let goes = tool.origin() == ToolOrigin::Configuration && !stays(name);
+                let goes = tool.origin == ToolOrigin::Configuration && !stays(name);
                 if goes {
                     events.push(RegistryEvent::ToolUnregistered { name: name.clone() });
                 }
                 !goes
             });
             for tool in config.tools.iter().map(RegisteredTool::configured) {
-                if state.tools.get(tool.name()).is_none_or(|known| **known != tool) {
-                    let name = tool.name().to_owned();
+                if state.tools.get(&tool.name).is_none_or(|known| **known != tool) {
+                    let name = tool.name.clone();
                     events.push(RegistryEvent::ToolRegistered { name: name.clone() });
                     state.tools.insert(name, Arc::new(tool));
                 }
             }
-            state.resources.retain(|_, resource| resource.origin() != ToolOrigin::Configuration);
+            state.resources.retain(|_, resource| resource.origin != ToolOrigin::Configuration);
             for resource in &config.resources {
                 let resource = RegisteredResource::configured(resource);
-                state.resources.insert(resource.uri().to_owned(), Arc::new(resource));
+                state.resources.insert(resource.about.uri.clone(), Arc::new(resource));
             }
             state.config = config.clone();
             for event in events {
@@ -351,7 +338,7 @@ impl Registry {
 
     /// The definitions of all tools, by name.
     pub fn definitions(&self) -> Vec<RawJson> {
-        self.state().tools.values().map(|tool| tool.definition().clone()).collect()
+        self.state().tools.values().map(|tool| tool.definition.clone()).collect()
     }
 
     /// Notifies somebody whenever tools change, before whoever changed them goes on; for as long as it returns `true`.
@@ -415,19 +402,24 @@ impl Registry {
 }
 
 impl State {
-    /// Whether there is room for a tool.
-    fn check(&self, tool: &RegisteredTool) -> Result<(), RegisterError> {
-        let (bytes, limit) = (tool.bytes(), self.config.max_definition_bytes);
+    /// Whether there is room for a definition of so many bytes, which may replace another of the same key.
+    fn check_room<T>(&self, bytes: usize, all: &BTreeMap<String, T>, key: &str) -> Result<(), RegisterError> {
+        let limit = self.config.max_definition_bytes;
         if bytes > limit {
             return Err(RegisterError::TooLong { bytes, limit });
         }
-        let known = self.tools.get(tool.name());
-        let is_configured = known.is_some_and(|known| known.origin() == ToolOrigin::Configuration);
-        if is_configured && tool.origin() == ToolOrigin::Network {
-            return Err(RegisterError::Configured { name: tool.name().to_owned() });
-        }
-        if known.is_none() && self.tools.len() >= self.config.max_tools {
-            return Err(RegisterError::Full { limit: self.config.max_tools });
+        let limit = self.config.max_tools;
+        let is_full = !all.contains_key(key) && all.len() >= limit;
+        if is_full { Err(RegisterError::Full { limit }) } else { Ok(()) }
+    }
+
+    /// Whether a tool may be registered.
+    fn check(&self, tool: &RegisteredTool) -> Result<(), RegisterError> {
+        self.check_room(tool.bytes(), &self.tools, &tool.name)?;
+        let known = self.tools.get(&tool.name);
+        let is_configured = known.is_some_and(|known| known.origin == ToolOrigin::Configuration);
+        if is_configured && tool.origin == ToolOrigin::Network {
+            return Err(RegisterError::Configured { name: tool.name.clone() });
         }
         Ok(())
     }

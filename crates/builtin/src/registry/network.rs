@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use gateway_config::{EndpointHandler, LONGEST_TOOL_TIMEOUT, Trust, parse_time};
+use gateway_config::{EndpointHandler, LONGEST_TOOL_TIMEOUT, Trust, is_definition_member, parse_time};
 use serde_json::{Map, Value};
 
 use super::endpoint::admitted;
@@ -13,19 +13,7 @@ use super::tool::wrong;
 use super::{RegisterError, RegisteredTool, Registry, ToolOrigin};
 
 /// Members of a request beside those of the definition.
-const MEMBERS: [&str; 11] = [
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "icons",
-    "execution",
-    "_meta",
-    "handler",
-    "timeout",
-];
+const BESIDE: [&str; 3] = ["name", "handler", "timeout"];
 
 impl Registry {
     /// Registers a tool for somebody over the network: `{description, inputSchema, …, handler: {url, headers}, timeout}`.
@@ -35,7 +23,8 @@ impl Registry {
         name: &str,
         body: &Map<String, Value>,
     ) -> Result<bool, RegisterError> {
-        if let Some(unknown) = body.keys().find(|member| !MEMBERS.contains(&member.as_str())) {
+        let is_known = |member: &str| BESIDE.contains(&member) || is_definition_member(member);
+        if let Some(unknown) = body.keys().find(|member| !is_known(member)) {
             return Err(wrong(unknown, "is not known here"));
         }
         if body.get("name").is_some_and(|inner| inner != name) {
@@ -59,7 +48,7 @@ impl Registry {
     /// Takes a tool away for somebody over the network; whether there was one. Tools of the configuration file stay.
     pub fn unregister_remote(&self, name: &str) -> Result<bool, RegisterError> {
         match self.get(name) {
-            Some(tool) if tool.origin() == ToolOrigin::Configuration => {
+            Some(tool) if tool.origin == ToolOrigin::Configuration => {
                 Err(RegisterError::Configured { name: name.to_owned() })
             }
             Some(_) => Ok(self.unregister(name)),

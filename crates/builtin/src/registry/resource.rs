@@ -1,19 +1,17 @@
 //! Resources that are not an upstream's: fixed ones, and templates in which `{x}` stands for one segment of a path.
 
 use std::fmt;
-use std::sync::Arc;
 
-use gateway_config::{ResourceDefinition, ResourceSpec, StaticContents, TOOL_TIMEOUT, UriPiece, uri_pieces};
-use gateway_protocol::RawJson;
+use gateway_config::{ResourceDefinition, ResourceSpec, StaticContents, TOOL_TIMEOUT, template_values};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::ToolOrigin;
-use super::handler::{ToolFunction, call};
+use super::handler::{Function, ToolFunction};
 use super::tool::{RegisterError, wrong};
 
 /// What is read where a resource is read.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ResourceContents {
     /// A text. In that of a template, `{x}` is what the URI has for it.
@@ -22,13 +20,13 @@ pub enum ResourceContents {
     Blob(String),
     /// What a function gives; it is asked with `uri` and the values of the template. A text is the text; an object may
     /// hold `text`, `blob` and `mimeType`.
-    Function(Arc<dyn ToolFunction>),
+    Function(Function),
 }
 
 impl ResourceContents {
     /// A function: `|arguments| async move { Ok(json!("hello")) }`.
     pub fn function(function: impl ToolFunction + 'static) -> Self {
-        Self::Function(Arc::new(function))
+        Self::Function(Function::new(function))
     }
 }
 
@@ -42,22 +40,15 @@ impl fmt::Debug for ResourceContents {
     }
 }
 
-impl PartialEq for ResourceContents {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Text(one), Self::Text(other)) | (Self::Blob(one), Self::Blob(other)) => one == other,
-            (Self::Function(one), Self::Function(other)) => Arc::ptr_eq(one, other),
-            (Self::Text(_) | Self::Blob(_) | Self::Function(_), _) => false,
-        }
-    }
-}
-
 /// A resource that is not an upstream's, or a template of such.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RegisteredResource {
-    about: ResourceDefinition,
+    /// What is said about it.
+    pub about: ResourceDefinition,
     contents: ResourceContents,
-    origin: ToolOrigin,
+    /// Where it comes from.
+    pub origin: ToolOrigin,
 }
 
 impl RegisteredResource {
@@ -77,25 +68,6 @@ impl RegisteredResource {
         Self { about: spec.definition.clone(), contents, origin: ToolOrigin::Configuration }
     }
 
-    /// Its URI, or its template.
-    pub fn uri(&self) -> &str {
-        &self.about.uri
-    }
-
-    /// Whether it stands for many.
-    pub fn is_template(&self) -> bool {
-        self.about.is_template
-    }
-
-    /// Its definition, as `resources/list` or `resources/templates/list` gives it.
-    pub fn definition(&self) -> &RawJson {
-        &self.about.json
-    }
-
-    pub(super) fn origin(&self) -> ToolOrigin {
-        self.origin
-    }
-
     /// The bytes of what it was registered with.
     pub(crate) fn bytes(&self) -> usize {
         let contents = match &self.contents {
@@ -107,35 +79,8 @@ impl RegisteredResource {
 
     /// What a URI has for the placeholders of the template, if it comes from it.
     pub(super) fn matched(&self, uri: &str) -> Option<Map<String, Value>> {
-        if !self.about.is_template {
-            return (self.about.uri == uri).then(Map::new);
-        }
-        let pieces = uri_pieces(&self.about.uri)?;
-        let mut rest = uri;
-        let mut values = Map::new();
-        for (index, piece) in pieces.iter().enumerate() {
-            match piece {
-                UriPiece::Literal(literal) => rest = rest.strip_prefix(literal)?,
-                UriPiece::Place(name) => {
-                    let segment = rest.find('/').map_or(rest, |end| rest.get(..end).unwrap_or(rest));
-                    let end = match pieces.get(index + 1) {
-                        // The shortest text will do, but never none.
-                        Some(UriPiece::Literal(literal)) if !literal.starts_with('/') => {
-                            let start = segment.chars().next().map_or(0, char::len_utf8);
-                            start + rest.get(start..)?.find(literal)?
-                        }
-                        Some(_) | None => segment.len(),
-                    };
-                    let (value, left) = rest.split_at_checked(end)?;
-                    if value.is_empty() || value.contains('/') {
-                        return None;
-                    }
-                    values.insert((*name).to_owned(), value.into());
-                    rest = left;
-                }
-            }
-        }
-        rest.is_empty().then_some(values)
+        let values = template_values(&self.about.uri, uri)?;
+        Some(values.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect())
     }
 
     /// The answer to `resources/read`.
@@ -154,7 +99,7 @@ impl RegisteredResource {
             ResourceContents::Function(function) => {
                 let mut arguments = values;
                 arguments.insert("uri".to_owned(), uri.into());
-                let answer = timeout(TOOL_TIMEOUT, call(function.as_ref(), arguments)).await;
+                let answer = timeout(TOOL_TIMEOUT, function.call(arguments)).await;
                 match answer.map_err(|_| format!("no answer within {TOOL_TIMEOUT:?}"))?? {
                     Value::Object(members)
                         if members.contains_key("text") || members.contains_key("blob") =>

@@ -12,12 +12,18 @@ use super::handler::Handler;
 
 /// A tool that is not an upstream's.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RegisteredTool {
-    name: String,
-    definition: RawJson,
-    handler: Handler,
-    timeout: Duration,
-    origin: ToolOrigin,
+    /// Its name.
+    pub name: String,
+    /// Its definition, as `tools/list` gives it.
+    pub definition: RawJson,
+    /// What does its work.
+    pub handler: Handler,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Where it comes from.
+    pub origin: ToolOrigin,
 }
 
 /// Where a tool comes from.
@@ -114,16 +120,6 @@ impl RegisteredTool {
         }
     }
 
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its definition, as `tools/list` gives it.
-    pub fn definition(&self) -> &RawJson {
-        &self.definition
-    }
-
     /// The bytes of what it was registered with: its definition, and the address and headers of an endpoint.
     pub(crate) fn bytes(&self) -> usize {
         let handler = match &self.handler {
@@ -131,21 +127,6 @@ impl RegisteredTool {
             Handler::Function(_) | Handler::Command(_) => 0,
         };
         self.definition.len() + handler
-    }
-
-    /// What does its work.
-    pub fn handler(&self) -> &Handler {
-        &self.handler
-    }
-
-    /// How long a call may take.
-    pub fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    /// Where it comes from.
-    pub fn origin(&self) -> ToolOrigin {
-        self.origin
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::arguments::Arguments;
 use super::diff::{self, Edit};
 use super::path::{RelativePath, Wanted, shown};
 use super::read::read_whole;
 use super::text::{FileText, shown_line};
 use super::write::save;
 use super::{Answer, Job};
+use crate::arguments::Arguments;
 
 /// Comparisons of lines that the search for the nearest match may take.
 const COMPARISONS: usize = 2_000_000;

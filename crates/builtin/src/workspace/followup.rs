@@ -6,9 +6,9 @@
 use gateway_protocol::{RawJson, RawObject, RpcError, code, meta, method};
 use serde_json::{Map, Value, json};
 
-use super::arguments::Arguments;
 use super::as_result;
-use super::tools::object;
+use crate::arguments::Arguments;
+use crate::server::object_schema;
 
 pub(super) const NAME: &str = "ask_followup_question";
 
@@ -20,7 +20,7 @@ const SUGGESTIONS: usize = 20;
 const KEY: &str = "answer";
 
 pub(super) fn definition() -> Value {
-    let schema = object(
+    let schema = object_schema(
         &[
             ("question", json!({"type": "string", "description": "The question"})),
             (
@@ -117,13 +117,13 @@ fn suggestions(text: &str) -> Vec<String> {
 /// The form: a text, or a choice with room for another answer.
 fn form(suggestions: &[String]) -> Value {
     if suggestions.is_empty() {
-        return object(&[("answer", json!({"type": "string", "title": "Answer"}))], &[]);
+        return object_schema(&[("answer", json!({"type": "string", "title": "Answer"}))], &[]);
     }
     let members = [
         ("suggestion", json!({"type": "string", "title": "Suggested answers", "enum": suggestions})),
         ("answer", json!({"type": "string", "title": "Another answer"})),
     ];
-    object(&members, &["suggestion", "answer"])
+    object_schema(&members, &["suggestion", "answer"])
 }
 
 /// What the user said.

@@ -2,10 +2,10 @@
 
 use rustix::fs::FileType;
 
-use super::arguments::Arguments;
 use super::path::{RelativePath, Wanted};
 use super::walk::{Next, Reach, walk};
 use super::{Answer, Job};
+use crate::arguments::Arguments;
 
 /// Lists a directory, or everything beneath it: one path in a line, directories with a `/` behind them.
 pub(super) fn list_files(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {

@@ -5,7 +5,6 @@
 //! that also a directory that is swapped for a link meanwhile leads nowhere. Reading follows symbolic links that stay in
 //! the directory; writing follows none. Everything is bounded (`limits`), and works on threads for blocking calls.
 
-mod arguments;
 mod diff;
 mod edit;
 mod followup;
@@ -32,8 +31,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use self::arguments::Arguments;
 use self::root::Root;
+use crate::arguments::Arguments;
 use crate::server::{Params, ServerProfile, unknown_tool};
 
 const PROFILE: ServerProfile = ServerProfile {
@@ -42,7 +41,6 @@ const PROFILE: ServerProfile = ServerProfile {
     instructions: "Text files of one directory. Paths are relative to it and have `/` between names; nothing outside can be \
                    reached, and data of version control is closed. Lines are counted from 1.",
     changes: false,
-    list_ttl_ms: 3_600_000,
 };
 
 /// An MCP server for the files of one directory.

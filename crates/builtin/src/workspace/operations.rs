@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::arguments::Arguments;
 use super::limits::{EDITS, REPLACEMENTS, replaced_bytes};
 use super::path::{RelativePath, Wanted, shown};
 use super::read::read_whole;
@@ -13,6 +12,7 @@ use super::search::{Case, compile};
 use super::text::{FileText, shown_line, to_crlf};
 use super::write::save;
 use super::{Answer, Job};
+use crate::arguments::Arguments;
 
 /// Puts lines before others. All numbers are those of the file as it was.
 pub(super) fn insert_content(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
@@ -41,7 +41,7 @@ pub(super) fn insert_content(job: &Job<'_>, arguments: Arguments<'_>) -> Answer 
 fn insertion(operation: &Map<String, Value>, lines: usize) -> Result<(usize, String), String> {
     let operation = Arguments(operation);
     operation.only(&["start_line", "content"])?;
-    let line = operation.number("start_line")?;
+    let line = operation.whole("start_line")?;
     let content = operation.text("content")?;
     if content.is_empty() {
         return Err("`content` is empty".to_owned());

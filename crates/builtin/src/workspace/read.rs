@@ -5,12 +5,12 @@ use std::io::{self, Read as _};
 
 use rustix::fs::Stat;
 
-use super::arguments::Arguments;
 use super::limits::SCANNED_BYTES;
 use super::path::{RelativePath, Wanted, shown};
 use super::root::Links;
 use super::text::read_text;
 use super::{Answer, Job};
+use crate::arguments::Arguments;
 
 /// Gives the text of a file, or of a range of its lines, as it is.
 pub(super) fn read_file(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {

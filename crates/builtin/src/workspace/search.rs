@@ -7,13 +7,13 @@ use regex::{Regex, RegexBuilder};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 
-use super::arguments::Arguments;
 use super::limits::{REGEX_BYTES, SCANNED_BYTES, SHOWN_CHARACTERS};
 use super::path::{RelativePath, Wanted};
 use super::root::{Links, Refusal, kind};
 use super::text::read_text;
 use super::walk::{Next, Reach, walk};
 use super::{Answer, Job, glob};
+use crate::arguments::Arguments;
 
 /// Looks for a regular expression in every text file: `path:line:text` for each line that matches.
 pub(super) fn search_files(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {

@@ -1,9 +1,10 @@
 //! The definitions. Names, parameters and descriptions of `read_file` and `write_to_file` are those of the origin.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::arguments::Arguments;
 use super::{Answer, Job, edit, followup, list, operations, read, search, write};
+use crate::arguments::Arguments;
+use crate::server::object_schema;
 
 pub(super) type Run = fn(&Job<'_>, Arguments<'_>) -> Answer;
 
@@ -43,7 +44,7 @@ const TOOLS: [Tool; 7] = [
                 integer("start_line", "The starting line number to read from (1-based)"),
                 integer("end_line", "The ending line number to read to (1-based, inclusive)"),
             ];
-            object(&members, &["start_line", "end_line"])
+            object_schema(&members, &["start_line", "end_line"])
         },
         run: read::read_file,
     },
@@ -61,7 +62,7 @@ const TOOLS: [Tool; 7] = [
                 string("content", "The content to write to the file"),
                 integer("line_count", "The number of lines in the file"),
             ];
-            object(&members, &[])
+            object_schema(&members, &[])
         },
         run: write::write_to_file,
     },
@@ -75,7 +76,7 @@ const TOOLS: [Tool; 7] = [
                 string("path", "The directory to list, relative to the workspace; `.` for all of it"),
                 boolean("recursive", "Whether to list what is in its directories too"),
             ];
-            object(&members, &["recursive"])
+            object_schema(&members, &["recursive"])
         },
         run: list::list_files,
     },
@@ -96,7 +97,7 @@ const TOOLS: [Tool; 7] = [
                 ),
                 string("file_pattern", PATTERN),
             ];
-            object(&members, &["file_pattern"])
+            object_schema(&members, &["file_pattern"])
         },
         run: search::search_files,
     },
@@ -112,7 +113,7 @@ const TOOLS: [Tool; 7] = [
                                 this one file";
             let members =
                 [string("path", "The file to change, relative to the workspace"), string("diff", DIFF)];
-            object(&members, &[])
+            object_schema(&members, &[])
         },
         run: edit::apply_diff,
     },
@@ -128,9 +129,9 @@ const TOOLS: [Tool; 7] = [
             ];
             let members = [
                 string("path", "The file to insert into, relative to the workspace"),
-                operations("What to insert, and where", &object(&operation, &[])),
+                operations("What to insert, and where", &object_schema(&operation, &[])),
             ];
-            object(&members, &[])
+            object_schema(&members, &[])
         },
         run: operations::insert_content,
     },
@@ -155,9 +156,9 @@ const TOOLS: [Tool; 7] = [
             let optional = ["start_line", "end_line", "use_regex", "ignore_case", "regex_flags"];
             let members = [
                 string("path", "The file to change, relative to the workspace"),
-                operations("What to replace, one after the other", &object(&operation, &optional)),
+                operations("What to replace, one after the other", &object_schema(&operation, &optional)),
             ];
-            object(&members, &[])
+            object_schema(&members, &[])
         },
         run: operations::search_and_replace,
     },
@@ -198,15 +199,6 @@ impl Tool {
 }
 
 type Member = (&'static str, Value);
-
-/// The schema of an object; names in `optional` are not required.
-pub(super) fn object(members: &[Member], optional: &[&str]) -> Value {
-    let properties: Map<String, Value> =
-        members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    let required: Vec<&str> =
-        members.iter().map(|(name, _)| *name).filter(|name| !optional.contains(name)).collect();
-    json!({"type": "object", "properties": properties, "required": required})
-}
 
 fn string(name: &'static str, description: &str) -> Member {
     (name, json!({"type": "string", "description": description}))

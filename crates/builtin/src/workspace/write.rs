@@ -7,19 +7,19 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, fsync, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::arguments::Arguments;
 use super::path::{RelativePath, Wanted, shown};
 use super::read::read_whole;
 use super::root::{Refusal, kind};
 use super::text::{is_crlf, line_count, to_crlf};
 use super::{Answer, Job};
+use crate::arguments::Arguments;
 
 /// Writes a whole file, and makes it and its directories where they are missing.
 pub(super) fn write_to_file(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     arguments.only(&["path", "content", "line_count"])?;
     let path = RelativePath::parse(arguments.text("path")?, Wanted::File)?;
     let content = arguments.text("content")?;
-    let claimed = arguments.number("line_count")?;
+    let claimed = arguments.whole("line_count")?;
     let count = line_count(content);
     // Whoever splits at line ends counts an empty line after the last one.
     let also = if content.is_empty() || content.ends_with('\n') { count + 1 } else { count };

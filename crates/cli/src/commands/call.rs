@@ -10,7 +10,6 @@ use gateway_dialects::arguments::{Validator, render_issues};
 use gateway_dialects::results::{self, ResultMode, ResultOptions, render_mode};
 use gateway_dialects::{Dialects, input_schema};
 use gateway_notation::pointer;
-use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{CallResultView, RawJson, printable};
 use gateway_upstream::{CallOptions, Catalogue, CatalogueTool, Fleet, LookupError};
 use serde_json::Value;
@@ -19,7 +18,7 @@ use crate::Outcome;
 use crate::adhoc::{AdHocFlags, is_url};
 use crate::fleet::{chosen, failures, listed, with_fleet};
 use crate::input::{check_unrepeated, read_text};
-use crate::output::write_json;
+use crate::output::{did_you_mean, write_json};
 use crate::progress::with_progress;
 use crate::runtime::block_on;
 use crate::seconds::seconds;
@@ -189,10 +188,8 @@ fn find<'c>(
     }
     let mut text = error.to_string();
     if let LookupError::UnknownTool { reason: None, .. } = error {
-        let nearest = nearest_names(name, catalogue.tools().iter().map(|tool| tool.name.as_ref()));
-        if !nearest.is_empty() {
-            text = format!("{text}; did you mean `{}`?", nearest.join("`, `"));
-        }
+        let names = catalogue.tools().iter().map(|tool| tool.name.as_ref());
+        text.extend(did_you_mean(name, names).map(|hint| format!("; {hint}")));
     }
     Err(anyhow!("{}", printable(&text)))
 }

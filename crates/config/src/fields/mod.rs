@@ -40,7 +40,8 @@ impl<N: TryFrom<u64> + TryInto<u64> + Copy> Number for N {}
 pub(crate) struct Fields<'a> {
     pub(crate) context: &'a Context<'a>,
     pointer: String,
-    members: &'a Map<String, Value>,
+    /// All members, as they are.
+    pub(crate) members: &'a Map<String, Value>,
     /// The fields that were named so far.
     pub(crate) known: Vec<Name>,
     /// Fields of other programs that mean nothing here.
@@ -109,11 +110,6 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
-    }
-
-    /// All members, as they are.
-    pub(crate) fn members(&self) -> &'a Map<String, Value> {
-        self.members
     }
 
     /// A field that the caller reads.

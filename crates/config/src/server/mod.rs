@@ -27,7 +27,7 @@ pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> Option<UpstreamSpe
     for name in ["enabled", "isActive"] {
         at.item(name, "The opposite of `disabled`.", bool::schema).and_then(|item| item.read::<bool>());
     }
-    spec.disabled = is_disabled(at.members());
+    spec.disabled = is_disabled(at.members);
     spec.timeouts = timeouts(at);
     at.set("idleStop", "Stops the server after so long without a call.", &mut spec.idle_stop);
     let about = "How the server comes back after a failure.";

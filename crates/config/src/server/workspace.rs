@@ -34,7 +34,7 @@ pub(super) fn check(mut spec: WorkspaceSpec, owner: &str, at: &Fields<'_>) -> Op
     }
     spec.root = at.context.directory.join(spec.root);
     // What is not used need not be there.
-    if is_disabled(at.members()) {
+    if is_disabled(at.members) {
         return Some(spec);
     }
     // Only a directory has a `.`, and it cannot be read as a text. A pipe is not even opened that way.

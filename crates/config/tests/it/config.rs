@@ -115,6 +115,10 @@ fn endpoints_of_every_client_are_understood() {
         (r#"{"docker": {"image": "a"}, "image": "b"}"#, stdio("docker", &["run", "--rm", "-i", "a"], &[])),
         (r#"{"docker": "a", "image": "b"}"#, stdio("docker", &["run", "--rm", "-i", "b"], &[])),
         (r#"{"docker": "a"}"#, stdio("docker", &["run", "--rm", "-i", "a"], &[])),
+        (
+            r#"{"docker": {"options": ["--network=none"], "command": "podman"}, "image": "a", "args": ["b"]}"#,
+            stdio("podman", &["run", "--rm", "-i", "--network=none", "a", "b"], &[]),
+        ),
         (r#"{"url": "http://h/mcp"}"#, http("http://h/mcp", HttpMode::Auto)),
         (
             r#"{"transport": "http", "url": "http://localhost:3001/sse"}"#,
@@ -640,7 +644,7 @@ fn files_of_well_known_clients_are_taken_as_they_are() {
         // The editor's schema accepts what the reader accepts.
         let document = Document::parse(text).unwrap();
         let complaints: Vec<String> =
-            schema.iter_errors(document.value()).map(|error| error.to_string()).collect();
+            schema.iter_errors(&document.value).map(|error| error.to_string()).collect();
         assert_eq!(complaints, [""; 0], "{client}");
     }
 }

@@ -232,7 +232,7 @@ fn every_member_has_its_line() {
     for (pointer, line) in cases {
         assert_eq!(document.line_of(pointer), line, "{pointer}");
     }
-    assert_eq!(document.duplicates(), ["/t"]);
+    assert_eq!(document.duplicates, ["/t"]);
 }
 
 #[test]

@@ -62,19 +62,19 @@ impl Batch {
                 }
                 Ok(incoming) => match note(session, incoming) {
                     Ok(None) => continue,
-                    Ok(Some(noted)) => Ok(noted),
+                    Ok(Some(running)) => Ok(running),
                     Err(refused) => Err(refused),
                 },
                 Err(error) => Err(Refused::unreadable(&error)),
             };
-            let (endpoint, session, context) = (endpoint.clone(), Arc::clone(session), context.clone());
+            let (endpoint, context) = (endpoint.clone(), context.clone());
             work.push(async move {
-                let (request, running) = match noted {
-                    Ok(noted) => noted,
+                let running = match noted {
+                    Ok(running) => running,
                     Err(refused) => return Some(Answer::of(refused)),
                 };
-                let (id, sink) = (request.id.clone(), session.sink.clone());
-                let outcome = answer(&endpoint, &session, context, request, sink, running).await?;
+                let outcome = answer(&endpoint, context, running.session.sink.clone(), &running).await?;
+                let id = running.request.id.clone();
                 let text = message(&id, &outcome);
                 Some(Answer { id, text })
             });

@@ -52,13 +52,13 @@ pub(crate) async fn post(
     }
     let session = session_of(endpoint, &http, id)?;
     // Noted before anything else: a cancellation may be close behind.
-    let Some((request, running)) = note(&session, incoming)? else { return Ok(empty(StatusCode::ACCEPTED)) };
+    let Some(running) = note(&session, incoming)? else { return Ok(empty(StatusCode::ACCEPTED)) };
     if takes_events(&http.headers) {
-        return Ok(answer_with_events(endpoint, http.context, http.slot, session, request, running).await);
+        return Ok(answer_with_events(endpoint, http.context, http.slot, running).await);
     }
     // What belongs to the request beside its answer goes where everything goes that was not asked for.
     let (owned, sink) = (endpoint.clone(), session.sink.clone());
-    let work = async move { answer_message(&owned, &session, http.context, request, sink, running).await };
+    let work = async move { answer_message(&owned, http.context, sink, running).await };
     Ok(answer_alone(endpoint, http.slot, work).await)
 }
 
@@ -107,17 +107,16 @@ async fn answer_with_events(
     endpoint: &Endpoint,
     context: RequestContext,
     slot: Option<Slot>,
-    session: Arc<Session>,
-    request: Request,
     running: Running,
 ) -> Response {
+    let session = Arc::clone(&running.session);
     let stream = session.new_stream();
     // Before the work begins: an answer that nobody reads may be forgotten.
     let mut reader = Arc::clone(&stream).reader(0);
     let (owned, asked, sink) = (endpoint.clone(), Arc::clone(&session), Arc::clone(&stream));
     endpoint.spawn(slot, async move {
         let notes = Sink::Stream(Arc::clone(&sink));
-        sink.end(answer_message(&owned, &asked, context, request, notes, running).await);
+        sink.end(answer_message(&owned, context, notes, running).await);
         asked.trim();
     });
     // An answer that comes soon and alone is one message. Otherwise there is a stream, which a caller whose connection

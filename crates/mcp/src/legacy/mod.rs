@@ -12,15 +12,14 @@ use std::sync::Arc;
 
 use ::http::StatusCode;
 use bytes::Bytes;
-use gateway_protocol::{Incoming, Notification, RawJson, Request, RpcError, code, method, negotiate_legacy};
+use gateway_protocol::{Incoming, Notification, RawJson, RpcError, code, method, negotiate_legacy};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::caller::{Caller, Reach};
 use crate::endpoint::Endpoint;
-use crate::errors::{check_params, internal, invalid, read_params, required, rpc_error};
+use crate::errors::{check_params, internal, invalid, read_params, rpc_error};
 use crate::http_request::HttpRequest;
-use crate::log_level::LogLevel;
 use crate::notifications::set_log_level;
 use crate::outbound::{Out, Sink};
 use crate::params::member;
@@ -78,15 +77,16 @@ pub(crate) fn take(
     channel: &mpsc::Sender<Bytes>,
 ) -> impl Future<Output = ()> + Send + use<> {
     let noted = note(session, incoming);
-    let (endpoint, session, sink) = (endpoint.clone(), Arc::clone(session), Sink::Channel(channel.clone()));
+    let (endpoint, sink) = (endpoint.clone(), Sink::Channel(channel.clone()));
     async move {
-        let (request, running) = match noted {
-            Ok(Some(noted)) => noted,
+        let running = match noted {
+            Ok(Some(running)) => running,
             Ok(None) => return,
             Err(refused) => return sink.send(refused.message()).await,
         };
+        let (session, request) = (&running.session, &running.request);
         if request.method == method::INITIALIZE {
-            let outcome = match view_of(&endpoint, &session) {
+            let outcome = match view_of(&endpoint, session) {
                 Ok(view) => initialize(&endpoint, &view, request.params.as_ref()).await,
                 Err(error) => Err(error),
             };
@@ -96,8 +96,7 @@ pub(crate) fn take(
             });
             return sink.send(message(&request.id, &outcome)).await;
         }
-        let answer = answer_message(&endpoint, &session, context, request, sink.clone(), running).await;
-        if let Some(text) = answer {
+        if let Some(text) = answer_message(&endpoint, context, sink.clone(), running).await {
             sink.send(text).await;
         }
     }
@@ -109,12 +108,12 @@ fn view_of(endpoint: &Endpoint, session: &Session) -> Result<View, RpcError> {
 }
 
 /// Notes a message of a session, in the order in which messages come. A request has an answer that is still to be found.
-fn note(session: &Arc<Session>, incoming: Incoming) -> Result<Option<(Request, Running)>, Refused> {
+fn note(session: &Arc<Session>, incoming: Incoming) -> Result<Option<Running>, Refused> {
     match incoming {
-        Incoming::Request(request) => match session.running(&request.id) {
-            Ok(running) => return Ok(Some((request, running))),
-            Err(error) => return Err(Refused::new(StatusCode::BAD_REQUEST, Some(request.id), error)),
-        },
+        Incoming::Request(request) => {
+            let refused = |(id, error)| Refused::new(StatusCode::BAD_REQUEST, Some(id), error);
+            return session.running(request).map(Some).map_err(refused);
+        }
         Incoming::Notification(notification) => notified(session, &notification),
         Incoming::Response(response) => session.peer.answered(&response.id, response.outcome),
     }
@@ -133,30 +132,29 @@ fn notified(session: &Session, notification: &Notification) {
 /// Answers a request of a session with a message that counts if it is long.
 async fn answer_message(
     endpoint: &Endpoint,
-    session: &Arc<Session>,
     context: RequestContext,
-    request: Request,
     sink: Sink,
     running: Running,
 ) -> Option<Bytes> {
-    let (id, holding) = (request.id.clone(), context.clone());
-    let outcome = answer(endpoint, session, context, request, sink, running).await?;
+    let holding = context.clone();
+    let outcome = answer(endpoint, context, sink, &running).await?;
+    let id = running.request.id.clone();
+    // It is over: another may have its id.
+    drop(running);
     Some(counted_message(endpoint, &holding, &id, &outcome).await)
 }
 
 /// Answers a request of a session; a request that was cancelled has no answer.
 async fn answer(
     endpoint: &Endpoint,
-    session: &Arc<Session>,
     context: RequestContext,
-    request: Request,
     sink: Sink,
-    running: Running,
+    running: &Running,
 ) -> Option<Result<RawJson, RpcError>> {
     // Boxed, because it is long and would be moved many times on its way into a task.
-    let answered = Box::pin(answered(endpoint, session, context, &request, sink));
+    let answered = Box::pin(answered(endpoint, context, sink, running));
     let answered = running.token.run_until_cancelled(answered).await;
-    if answered.is_none() && session.over.is_cancelled() {
+    if answered.is_none() && running.session.over.is_cancelled() {
         let message =
             "the session ended before the answer: it was closed, or made room for another of the same caller";
         return Some(Err(internal(message)));
@@ -166,10 +164,9 @@ async fn answer(
 
 async fn answered(
     endpoint: &Endpoint,
-    session: &Arc<Session>,
     context: RequestContext,
-    request: &Request,
     sink: Sink,
+    Running { session, request, .. }: &Running,
 ) -> Result<RawJson, RpcError> {
     #[derive(Deserialize)]
     struct Params {
@@ -190,6 +187,7 @@ async fn answered(
     let params = request.params.as_ref();
     check_params(params)?;
     let caller = Caller {
+        endpoint: endpoint.clone(),
         context,
         owner: Arc::clone(&session.id),
         view: view_of(endpoint, session)?,
@@ -198,15 +196,15 @@ async fn answered(
     };
     match request.method.as_str() {
         method::SET_LEVEL => {
-            let level = LogLevel::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
+            let level = member(params, "level").ok_or_else(|| invalid("`level` is missing or not known"))?;
             session.set_level(level);
             set_log_level(endpoint, &caller.view).await;
             Ok(RawJson::empty_object())
         }
         method::SUBSCRIBE => {
-            let uri = uri_of(params)?;
+            let uri = uri_of(method::SUBSCRIBE, params)?;
             session.check_room(&uri)?;
-            let (server, own) = resource(endpoint, &caller, &uri).await?;
+            let (server, own) = resource(&caller, &uri).await?;
             let upstream = endpoint.fleet().subscribe(server.as_str(), &own).await.map_err(rpc_error)?;
             // Others may have come meanwhile.
             session.check_room(&uri)?;
@@ -214,25 +212,22 @@ async fn answered(
             Ok(RawJson::empty_object())
         }
         method::UNSUBSCRIBE => {
-            session.unsubscribe(&uri_of(params)?);
+            session.unsubscribe(&uri_of(method::UNSUBSCRIBE, params)?);
             Ok(RawJson::empty_object())
         }
         asked => {
             let read = params.and_then(|params| params.read::<Params>().ok());
             let token = read.and_then(|found| found.meta).and_then(|meta| meta.token);
             let out = Out { sink, token, level: session.level() };
-            requests::answer(endpoint, &caller, &out, asked, params).await
+            requests::answer(&caller, &out, asked, params).await
         }
     }
 }
 
-fn uri_of(params: Option<&RawJson>) -> Result<String, RpcError> {
+fn uri_of(method: &str, params: Option<&RawJson>) -> Result<String, RpcError> {
     #[derive(Deserialize)]
     struct Params {
         uri: String,
     }
-    required(params)?
-        .read::<Params>()
-        .map(|params| params.uri)
-        .map_err(|error| invalid(format!("reading `uri`: {error}")))
+    read_params(method, params).map(|Params { uri }| uri)
 }

@@ -14,7 +14,7 @@ use super::{open_session, take};
 use crate::endpoint::Endpoint;
 use crate::http_request::HttpRequest;
 use crate::outbound::Sink;
-use crate::response::{Refused, Response, empty, event_pieces, streamed};
+use crate::response::{Refused, Response, channel_events, empty, streamed};
 use crate::sessions::Session;
 use gateway_runtime::parameters::Parameters;
 
@@ -29,18 +29,7 @@ pub(crate) fn events(endpoint: &Endpoint, http: &HttpRequest) -> Result<Response
     let first = Bytes::from(format!("event: endpoint\ndata: {address}/api?sessionId={}\n\n", session.id));
     let over = session.over.clone();
     let open = Open { endpoint: endpoint.clone(), _attached: session.attach(), session };
-    let heard = stream::unfold((messages, open), |(mut messages, open)| async move {
-        let message: Bytes = messages.recv().await?;
-        Some((event_pieces(None, message), (messages, open)))
-    });
-    let heard = heard.flat_map(stream::iter);
-    let stopping = endpoint.state().stopping.clone();
-    let heard = heard.take_until(async move {
-        tokio::select! {
-            () = stopping.cancelled() => {}
-            () = over.cancelled() => {}
-        }
-    });
+    let heard = channel_events(endpoint, messages, open).take_until(async move { over.cancelled().await });
     Ok(streamed(stream::iter([first]).chain(heard), endpoint.config().heartbeat))
 }
 

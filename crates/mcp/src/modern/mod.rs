@@ -87,6 +87,7 @@ pub(crate) struct Checked {
 
 /// Reads what a request says about itself, and compares it with the header that repeats it, where there are headers.
 pub(crate) fn check(
+    endpoint: &Endpoint,
     request: Request,
     context: RequestContext,
     owner: Arc<str>,
@@ -118,7 +119,8 @@ pub(crate) fn check(
     match read() {
         Ok((meta, name, uri)) => {
             let can = Capabilities::of(meta.capabilities);
-            let caller = Caller { context, owner, view, can, reach: Reach::Returns };
+            let endpoint = endpoint.clone();
+            let caller = Caller { endpoint, context, owner, view, can, reach: Reach::Returns };
             Ok(Checked { request, caller, token: meta.token, level: meta.level, name, uri })
         }
         Err(error) => Err(Refused::by_code(request.id, error)),
@@ -134,27 +136,25 @@ pub(crate) async fn post(
 ) -> Result<Response, Refused> {
     // Two requests are two owners: nothing ties them together.
     let single = unique_name().into();
-    let checked = check(request, http.context, single, view, Some(&http.headers))?;
+    let checked = check(endpoint, request, http.context, single, view, Some(&http.headers))?;
     let id = checked.request.id.clone();
-    check_headers(endpoint, &checked, &http.headers).map_err(|error| Refused::by_code(id.clone(), error))?;
+    check_headers(&checked, &http.headers).map_err(|error| Refused::by_code(id.clone(), error))?;
     let takes_events = takes_events(&http.headers);
     if checked.request.method == method::LISTEN {
         if !takes_events {
             return Err(not_acceptable(Some(id)));
         }
-        return listen::stream(endpoint, checked).await;
+        return listen::stream(checked).await;
     }
     let is_watched = checked.token.is_some() || checked.level.is_some();
     let context = checked.caller.context.clone();
     if !takes_events || !is_watched {
         // What comes before the answer has no room in it, or is not wanted.
-        let outcome = Box::pin(answer(endpoint, checked, Sink::Nobody)).await;
+        let outcome = Box::pin(answer(checked, Sink::Nobody)).await;
         return Ok(alone(endpoint, &context, &id, &outcome).await);
     }
     let (sender, messages) = mpsc::channel(MESSAGES);
-    let owned = endpoint.clone();
-    let work = async move { answer(&owned, checked, Sink::Channel(sender)).await };
-    let mut steps = Box::pin(until_done(work, messages));
+    let mut steps = Box::pin(until_done(answer(checked, Sink::Channel(sender)), messages));
     // An answer without anything before it is one message; a stream begins with the first notification.
     let first = match steps.next().await {
         Some(Step::Done(outcome)) => return Ok(alone(endpoint, &context, &id, &outcome).await),
@@ -186,17 +186,17 @@ async fn alone(
 }
 
 /// Answers a request; what belongs to it goes to `sink` first.
-pub(crate) async fn answer(endpoint: &Endpoint, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
+pub(crate) async fn answer(checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
     let Checked { request, caller, token, level, .. } = checked;
     let out = Out { sink, token, level };
     if request.method == method::DISCOVER {
-        return RawJson::of(&server_info::discover(endpoint, &caller.view).await).map_err(internal);
+        return RawJson::of(&server_info::discover(&caller.endpoint, &caller.view).await).map_err(internal);
     }
-    requests::answer(endpoint, &caller, &out, &request.method, request.params.as_ref()).await
+    requests::answer(&caller, &out, &request.method, request.params.as_ref()).await
 }
 
 /// The headers of a request must say what its body says (MCP 2026-07-28, SEP-2243).
-fn check_headers(endpoint: &Endpoint, checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
+fn check_headers(checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
     let request = &checked.request;
     let params = request.params.as_ref();
     same(headers, header::METHOD, Some(&request.method))?;
@@ -206,7 +206,7 @@ fn check_headers(endpoint: &Endpoint, checked: &Checked, headers: &HeaderMap) ->
         method::CALL_TOOL => {
             same(headers, header::NAME, name.as_deref())?;
             let name = name.unwrap_or_default();
-            let catalogue = endpoint.fleet().catalogue();
+            let catalogue = checked.caller.endpoint.fleet().catalogue();
             let Ok(tool) = checked.caller.view.tool(&catalogue, &name) else { return Ok(()) };
             if tool.header_parameters.is_empty() {
                 return Ok(());

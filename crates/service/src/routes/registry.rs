@@ -54,16 +54,16 @@ pub(crate) fn unregister(gateway: &Gateway, name: &str) -> Result<Response, ApiE
 
 /// What is shown of a tool. Headers may be secrets, so nothing of them is.
 fn describe(tool: &RegisteredTool) -> Value {
-    let mut handler = json!({"kind": tool.handler().kind()});
-    if let (Handler::Endpoint(endpoint), Some(members)) = (tool.handler(), handler.as_object_mut()) {
+    let mut handler = json!({"kind": tool.handler.kind()});
+    if let (Handler::Endpoint(endpoint), Some(members)) = (&tool.handler, handler.as_object_mut()) {
         members.insert("url".to_owned(), endpoint.shown_url().into());
     }
     json!({
-        "name": tool.name(),
-        "origin": tool.origin().word(),
+        "name": tool.name,
+        "origin": tool.origin.word(),
         "handler": handler,
-        "timeoutMs": u64::try_from(tool.timeout().as_millis()).unwrap_or(u64::MAX),
-        "definition": tool.definition(),
+        "timeoutMs": u64::try_from(tool.timeout.as_millis()).unwrap_or(u64::MAX),
+        "definition": tool.definition,
     })
 }
 

@@ -7,7 +7,7 @@ use super::{
     line::Line,
     placeholders::is_placeholder,
     rules::Rules,
-    secret_names::{Kind, LONGEST_NAME},
+    secret_names::{Kind, LONGEST_NAME, classify},
     secrets::{Secrets, work},
     value::{Setting, is_random, is_secret},
 };
@@ -43,7 +43,9 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
             continue;
         }
         line.advance(text, at);
-        let (found, looked) = value_at(text, Separator { at, length, name }, &line, secrets.hidden());
+        let mut looked = 0;
+        let separator = Separator { at, length, name };
+        let found = secrets_at(text, separator, &line, secrets.hidden, &mut looked).unwrap_or_default();
         if !secrets.is_within_budget(looked, at + length) {
             return;
         }
@@ -110,12 +112,11 @@ impl<'a> Name<'a> {
         }
         let phrase = text.get(phrase_start..end)?;
         let has_more = phrase.len() > name.len();
-        let kind = rules.kind_of(name).or_else(|| if has_more { rules.kind_of(phrase) } else { None });
+        let kind = classify(name).or_else(|| if has_more { classify(phrase) } else { None });
         let is_configured = rules.is_configured(name);
         let byte_before = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at)).copied();
         let in_query = matches!(byte_before(start), Some(b'?' | b'&'));
         let is_weak = in_query
-            && rules.defaults
             && ["key", "sig", "code", "signature", "auth", "pass", "pw"]
                 .iter()
                 .any(|weak| name.eq_ignore_ascii_case(weak));
@@ -146,15 +147,9 @@ struct Separator<'a> {
     name: Name<'a>,
 }
 
-/// The secrets after a separator, and how many bytes were read to find them.
+/// The secrets after a separator. How many bytes were read to find them is added to `looked`.
 ///
 /// Everything before `hidden` is already redacted.
-fn value_at(text: &str, separator: Separator<'_>, line: &Line, hidden: usize) -> (Vec<Range<usize>>, usize) {
-    let mut looked = 0;
-    let found = secrets_at(text, separator, line, hidden, &mut looked);
-    (found.unwrap_or_default(), looked)
-}
-
 fn secrets_at(
     text: &str,
     Separator { at, length, name }: Separator<'_>,

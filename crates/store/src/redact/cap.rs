@@ -18,7 +18,7 @@ const DEEPEST: usize = 100;
 
 /// Shortens a JSON text to about the cap plus the margin; long base64 text becomes a note. Returns the original length if
 /// the text was truncated; its last string is then closed.
-pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize> {
+pub(crate) fn shorten(json: &mut Bytes, cap: usize) -> Option<usize> {
     let room = cap.saturating_add(MARGIN);
     if json.len() <= room {
         return None;
@@ -37,7 +37,7 @@ pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize
             continue;
         }
         let rest = json.get(at + 1..).unwrap_or_default();
-        if blobs && let Some(before) = blob_before(&out, rest) {
+        if let Some(before) = blob_before(&out, rest) {
             let length = memchr::memchr(b'"', rest).unwrap_or(rest.len());
             if length >= SHORTEST_BLOB {
                 let bytes = (length - before) * 3 / 4;
@@ -175,10 +175,10 @@ mod tests {
     fn a_long_value_is_shortened_before_it_is_queued() {
         let mut json = Bytes::from(format!(r#"{{"a":"{}\u0041","end":1}}"#, "x".repeat(30 << 20)));
         let original = json.len();
-        assert_eq!(shorten(&mut json, 1000, true), Some(original));
+        assert_eq!(shorten(&mut json, 1000), Some(original));
         assert_eq!(json, format!(r#"{{"a":"{}""#, "x".repeat(1000 + MARGIN - 5)));
         let mut json = Bytes::from(format!(r#"{{"data":"{}","end":1}}"#, "QUJD".repeat(5 << 20)));
-        assert_eq!(shorten(&mut json, 1000, true), None);
+        assert_eq!(shorten(&mut json, 1000), None);
         assert_eq!(json, r#"{"data":"[15728640 bytes of base64]","end":1}"#);
     }
 

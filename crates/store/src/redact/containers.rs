@@ -5,8 +5,7 @@ use std::{borrow::Cow, rc::Rc};
 use super::{
     nesting::Ends,
     pairs::{self, members, strings},
-    rules::Rules,
-    secret_names::Kind,
+    secret_names::{Kind, classify},
     value::looks_like_password,
     walk::unescape,
 };
@@ -57,13 +56,9 @@ impl Object {
         json: &str,
         start: usize,
         ends: &Ends,
-        rules: &Rules,
         parent: Option<&Container<'_>>,
         key: &str,
     ) -> Self {
-        if !rules.defaults {
-            return Self::default();
-        }
         let mut object = Self { inside: inside(parent, key), ..Self::default() };
         for (name, value) in members(json, start, ends) {
             match &*name {
@@ -72,22 +67,22 @@ impl Object {
                 "columns" | "headers" | "header" | "fields" | "column_names" | "columnNames"
                     if value.starts_with('[') =>
                 {
-                    object.columns = columns(value, rules);
+                    object.columns = columns(value);
                 }
                 _ => {}
             }
-            object.value = object.value.or_else(|| pairs::kind_of_value(&name, value, rules));
-            object.typed = object.typed.or_else(|| pairs::kind_of_typed(&name, value, rules));
+            object.value = object.value.or_else(|| pairs::kind_of_value(&name, value));
+            object.typed = object.typed.or_else(|| pairs::kind_of_typed(&name, value));
         }
         object
     }
 
     /// What is known about the member of this name.
-    pub(super) fn kind_of(&self, key: &str, rules: &Rules) -> Option<Kind> {
+    pub(super) fn kind_of(&self, key: &str) -> Option<Kind> {
         self.value
             .filter(|_| pairs::is_value(key))
             .or_else(|| self.typed.filter(|_| matches!(key, "text" | "value" | "keys")))
-            .or_else(|| rules.kind_of(key))
+            .or_else(|| classify(key))
             .or_else(|| {
                 let is_private = matches!(key, "d" | "k" | "p" | "q" | "dp" | "dq" | "qi");
                 (self.is_web_key && is_private).then_some(Kind::Secret)
@@ -101,14 +96,10 @@ impl Array<'_> {
     pub(super) fn new(
         json: &str,
         start: usize,
-        rules: &Rules,
         open: &mut [Container<'_>],
         key: &str,
         kind: Option<Kind>,
     ) -> Self {
-        if !rules.defaults {
-            return Self::default();
-        }
         let mut array = Self {
             inside: kind.filter(|kind| *kind == Kind::Code).or_else(|| inside(open.last(), key)),
             ..Self::default()
@@ -123,8 +114,7 @@ impl Array<'_> {
                 array.is_nested = true;
                 array.row.clone_from(&rows.columns);
                 if rows.next == 1 && rows.columns.is_none() {
-                    rows.columns =
-                        json.get(start..).and_then(|row| columns(row, rules)).filter(is_header_row);
+                    rows.columns = json.get(start..).and_then(columns).filter(is_header_row);
                 }
             }
             Some(Container::Object(_)) | None => {}
@@ -151,12 +141,12 @@ fn inside(parent: Option<&Container<'_>>, key: &str) -> Option<Kind> {
 }
 
 /// What the strings of an array say as headers of columns, if any of them names a secret.
-fn columns(array: &str, rules: &Rules) -> Option<Columns> {
+fn columns(array: &str) -> Option<Columns> {
     let headers: Vec<Cow<'_, str>> = strings(array).map(unescape).collect();
     if headers.iter().any(|header| header.len() > 64 || looks_like_password(header) || header.contains('@')) {
         return None;
     }
-    let kinds: Columns = headers.iter().map(|header| rules.kind_of(header)).collect();
+    let kinds: Columns = headers.iter().map(|header| classify(header)).collect();
     kinds.iter().any(Option::is_some).then_some(kinds)
 }
 

@@ -107,6 +107,7 @@ struct Reader<'a> {
     has_single_quotes: bool,
 }
 
+#[derive(Clone, Copy)]
 enum Expected {
     Value,
     Key,
@@ -148,17 +149,11 @@ impl<'a> Reader<'a> {
                     }
                     Expected::Comma
                 }
-                (Expected::Value, b'"' | b'\'') => {
+                (Expected::Value | Expected::Key, b'"' | b'\'') => {
                     if !self.string(byte) {
                         return self;
                     }
-                    Expected::Comma
-                }
-                (Expected::Key, b'"' | b'\'') => {
-                    if !self.string(byte) {
-                        return self;
-                    }
-                    Expected::Colon
+                    if matches!(expected, Expected::Key) { Expected::Colon } else { Expected::Comma }
                 }
                 (Expected::Value, _) if is_word(byte) => {
                     let rest = self.bytes.get(self.at..).unwrap_or_default();

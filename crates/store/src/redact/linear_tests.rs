@@ -11,11 +11,8 @@ use super::{
 };
 
 fn rules() -> Rules {
-    let redaction = Redaction {
-        keys: vec!["*_fin".to_owned(), "card*number".to_owned()],
-        token_prefixes: vec!["corp_".to_owned()],
-        ..Redaction::default()
-    };
+    let redaction =
+        Redaction { keys: vec!["*_fin".to_owned(), "card*number".to_owned()], ..Redaction::default() };
     Rules::parse(&redaction).unwrap()
 }
 
@@ -95,7 +92,6 @@ const ATOMS: &[&str] = &[
     "card_fin=",
     "sk-",
     "secret_",
-    "corp_",
     "eyJ",
     "token_",
     "pw='",

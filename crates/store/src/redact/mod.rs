@@ -53,34 +53,21 @@ pub const REDACTED: &str = "[redacted]";
 const QUOTED: &str = "\"[redacted]\"";
 
 /// What to redact in every call, besides the keys and prefixes that are always redacted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Redaction {
-    /// Redact the values of well-known sensitive keys and well-known tokens (default: on).
-    pub defaults: bool,
     /// More keys whose value is redacted at any depth; `*` matches any text, case is ignored.
     pub keys: Vec<String>,
     /// Locations in the input and the result of some tools: `server/tool:/path/to/value`; `*` is allowed in the names and
     /// as a whole segment of the path.
     pub paths: Vec<String>,
-    /// More prefixes of tokens inside strings, such as `sk-`; the rest of the token is redacted.
-    pub token_prefixes: Vec<String>,
-    /// Replace long base64 text of image, audio and resource blocks with a note of its size (default: on).
-    pub blobs: bool,
-}
-
-impl Default for Redaction {
-    fn default() -> Self {
-        Self { defaults: true, keys: Vec::new(), paths: Vec::new(), token_prefixes: Vec::new(), blobs: true }
-    }
 }
 
 /// Redacts and caps records: the only way from a record to the database.
 #[derive(Debug)]
 pub(crate) struct Cleaner {
     rules: Rules,
-    input_cap: usize,
-    result_cap: usize,
+    caps: Caps,
     /// Recent names without secrets, the newest first: most calls are of the same tools.
     plain_names: VecDeque<Arc<str>>,
 }
@@ -91,13 +78,11 @@ const PLAIN_NAMES: usize = 8;
 /// The longest name, id or code that is kept.
 const NAME_CAP: usize = 512;
 
-/// Size limits of a record in the queue.
+/// Size limits of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caps {
     pub(crate) input: usize,
     pub(crate) result: usize,
-    /// Whether long base64 text is replaced with a note.
-    pub(crate) blobs: bool,
 }
 
 /// The original lengths of the values that were shortened before they were queued.
@@ -118,12 +103,10 @@ impl Caps {
                     name.get(..name.floor_char_boundary(NAME_CAP + cap::MARGIN)).unwrap_or_default().into();
             }
         }
-        let mut shortened = Shortened {
-            input: cap::shorten(&mut record.input, self.input, self.blobs),
-            ..Shortened::default()
-        };
+        let mut shortened =
+            Shortened { input: cap::shorten(&mut record.input, self.input), ..Shortened::default() };
         match &mut record.outcome {
-            Outcome::Result(result) => shortened.result = cap::shorten(result, self.result, self.blobs),
+            Outcome::Result(result) => shortened.result = cap::shorten(result, self.result),
             Outcome::Error { message, result, .. } => {
                 let room = self.result.saturating_add(cap::MARGIN);
                 if message.len() > room {
@@ -131,7 +114,7 @@ impl Caps {
                     *message = message.get(..message.floor_char_boundary(room)).unwrap_or_default().into();
                 }
                 if let Some(result) = result {
-                    shortened.result = cap::shorten(result, self.result, self.blobs);
+                    shortened.result = cap::shorten(result, self.result);
                 }
             }
         }
@@ -154,12 +137,8 @@ fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
 }
 
 impl Cleaner {
-    pub(crate) fn new(
-        redaction: &Redaction,
-        input_cap: usize,
-        result_cap: usize,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { rules: Rules::parse(redaction)?, input_cap, result_cap, plain_names: VecDeque::new() })
+    pub(crate) fn new(redaction: &Redaction, caps: Caps) -> Result<Self, StoreError> {
+        Ok(Self { rules: Rules::parse(redaction)?, caps, plain_names: VecDeque::new() })
     }
 
     /// Redacts and caps the record.
@@ -180,9 +159,9 @@ impl Cleaner {
                 *name = cap::cut_text(name, name.len(), NAME_CAP).into();
             }
         }
-        self.clean_json(&mut record.input, &paths, self.input_cap, shortened.input);
+        self.clean_json(&mut record.input, &paths, self.caps.input, shortened.input);
         match &mut record.outcome {
-            Outcome::Result(result) => self.clean_json(result, &paths, self.result_cap, shortened.result),
+            Outcome::Result(result) => self.clean_json(result, &paths, self.caps.result, shortened.result),
             Outcome::Error { message, result, .. } => {
                 let original = shortened.message.unwrap_or(message.len());
                 if let Some(clean) = text::redact(message, &self.rules) {
@@ -191,11 +170,11 @@ impl Cleaner {
                 if shortened.message.is_some() {
                     *message = without_margin(message).into();
                 }
-                if message.len() > self.result_cap || shortened.message.is_some() {
-                    *message = cap::cut_text(message, original, self.result_cap).into();
+                if message.len() > self.caps.result || shortened.message.is_some() {
+                    *message = cap::cut_text(message, original, self.caps.result).into();
                 }
                 if let Some(result) = result {
-                    self.clean_json(result, &paths, self.result_cap, shortened.result);
+                    self.clean_json(result, &paths, self.caps.result, shortened.result);
                 }
             }
         }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::{
     nesting::Ends,
-    rules::Rules,
     secret_names::{Kind, classify},
     secrets::work,
     value::{is_code_value, is_random, is_sentence, looks_like_password},
@@ -51,7 +50,7 @@ fn without_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
 }
 
 /// What a member says about the value beside it: `"name": "PASSWORD"`, `"sensitive": true`.
-pub(super) fn kind_of_value(key: &str, value: &str, rules: &Rules) -> Option<Kind> {
+pub(super) fn kind_of_value(key: &str, value: &str) -> Option<Kind> {
     let is_mark = match value {
         "\"password\"" => key.eq_ignore_ascii_case("type"),
         "true" => is_listed(&["sensitive", "secret", "is_secret", "isSecret", "secure", "masked"], key),
@@ -61,12 +60,12 @@ pub(super) fn kind_of_value(key: &str, value: &str, rules: &Rules) -> Option<Kin
         return Some(Kind::Password);
     }
     (is_name(key) && value.starts_with('"') && value.len() <= 128)
-        .then(|| rules.kind_of(&unescape(value)))
+        .then(|| classify(&unescape(value)))
         .flatten()
 }
 
 /// What a member says about the typed text: `"selector": "#password"`, `"element": "Password field"`.
-pub(super) fn kind_of_typed(key: &str, value: &str, rules: &Rules) -> Option<Kind> {
+pub(super) fn kind_of_typed(key: &str, value: &str) -> Option<Kind> {
     if !is_listed(ELEMENTS, key) || !value.starts_with('"') || value.len() > 128 {
         return None;
     }
@@ -75,7 +74,7 @@ pub(super) fn kind_of_typed(key: &str, value: &str, rules: &Rules) -> Option<Kin
     while let Some(start) = ELEMENT_WORDS.iter().find_map(|word| without_end(name, word)) {
         name = start.trim_end_matches(|letter: char| !letter.is_alphanumeric());
     }
-    rules.kind_of(name)
+    classify(name)
 }
 
 /// Whether the object or array at `start` describes a parameter instead of holding its value: a schema, limits, or error

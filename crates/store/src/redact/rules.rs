@@ -8,7 +8,6 @@ use super::{
     Redaction,
     hints::{self, HINTS, Hint},
     needles::Needles,
-    secret_names::{Kind, classify},
     shapes,
 };
 use crate::error::StoreError;
@@ -23,13 +22,11 @@ pub(crate) struct Rules {
     pub(super) hints: Needles,
     /// Prefixes of tokens.
     pub(super) tokens: Needles,
-    prefixes: HashSet<String>,
+    prefixes: HashSet<&'static str>,
     /// Words without which a text has no base64 blob.
-    pub(super) blobs: Option<Needles>,
+    pub(super) blobs: Needles,
     /// Whether a pattern has no literal part, so that any text may match.
     always: bool,
-    /// Whether well-known secrets are redacted.
-    pub(super) defaults: bool,
     patterns: Vec<String>,
     paths: Vec<Path>,
 }
@@ -44,11 +41,7 @@ pub(crate) struct Path {
 
 impl Rules {
     pub(crate) fn parse(redaction: &Redaction) -> Result<Self, StoreError> {
-        let defaults = if redaction.defaults { HINTS } else { &[] };
-        let prefixes = if redaction.defaults { shapes::TOKEN_PREFIXES } else { &[] };
-        let schemes = if redaction.defaults { SCHEMES } else { &[] };
-
-        let mut hints: Vec<(String, Hint)> = defaults
+        let mut hints: Vec<(String, Hint)> = HINTS
             .iter()
             .flat_map(|(hint, words)| words.iter().map(move |word| (*hint, *word)))
             .flat_map(|(hint, word)| hints::forms(hint, word).map(move |form| (form, hint)))
@@ -61,23 +54,14 @@ impl Rules {
                 piece => hints.push((piece.to_owned(), Hint::NAMES)),
             }
         }
-        let tokens: Vec<&str> = prefixes
-            .iter()
-            .chain(schemes)
-            .copied()
-            .chain(redaction.token_prefixes.iter().map(String::as_str))
-            .collect();
-        hints.extend(tokens.iter().map(|token| ((*token).to_owned(), Hint::TOKENS)));
-        if !redaction.defaults && !patterns.is_empty() {
-            hints.push(("\\u".to_owned(), Hint::NAMES));
-        }
+        let tokens = || shapes::TOKEN_PREFIXES.iter().chain(SCHEMES).copied();
+        hints.extend(tokens().map(|token| (token.to_owned(), Hint::TOKENS)));
         Ok(Self {
             hints: Needles::with_hints(shortest(&mut hints)),
-            prefixes: tokens.iter().map(|token| (*token).to_owned()).collect(),
-            tokens: Needles::new(tokens),
-            blobs: redaction.blobs.then(|| Needles::new(["\"data\"", "\"blob\"", ";base64,"])),
+            prefixes: tokens().collect(),
+            tokens: Needles::new(tokens()),
+            blobs: Needles::new(["\"data\"", "\"blob\"", ";base64,"]),
             always,
-            defaults: redaction.defaults,
             patterns,
             paths: redaction.paths.iter().map(|rule| Path::parse(rule)).collect::<Result<_, _>>()?,
         })
@@ -92,7 +76,7 @@ impl Rules {
 
     /// Whether a text may hold a secret at all.
     pub(super) fn may_hold_secret(&self, text: &str) -> bool {
-        self.always || self.hints.found_in(text) || (self.defaults && !hints::of_letters(text).is_none())
+        self.always || self.hints.found_in(text) || !hints::of_letters(text).is_none()
     }
 
     /// Which secrets a text may hold.
@@ -100,18 +84,12 @@ impl Rules {
         if self.always {
             return Hint::ALL;
         }
-        let words = self.hints.hints_in(text);
-        if self.defaults { words.and(hints::of_letters(text)) } else { words }
+        self.hints.hints_in(text).and(hints::of_letters(text))
     }
 
     /// Whether this is a prefix of tokens.
     pub(super) fn is_token_prefix(&self, prefix: &str) -> bool {
         self.prefixes.contains(prefix)
-    }
-
-    /// Whether the prefix is built in, not configured.
-    pub(super) fn is_default_prefix(&self, prefix: &str) -> bool {
-        self.defaults && shapes::TOKEN_PREFIXES.contains(&prefix)
     }
 
     /// Whether the configuration marks every value of this key as a secret.
@@ -120,11 +98,6 @@ impl Rules {
             let key = key.to_ascii_lowercase();
             self.patterns.iter().any(|pattern| pattern::matches(pattern, &key))
         }
-    }
-
-    /// What the words of a key say about its value.
-    pub(super) fn kind_of(&self, key: &str) -> Option<Kind> {
-        if self.defaults { classify(key) } else { None }
     }
 }
 

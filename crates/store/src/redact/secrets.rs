@@ -17,7 +17,8 @@ pub(super) struct Secrets {
     pub(super) ranges: Vec<Range<usize>>,
     length: usize,
     budget: usize,
-    hidden: usize,
+    /// Where the last pushed secret ends.
+    pub(super) hidden: usize,
 }
 
 impl Secrets {
@@ -29,11 +30,6 @@ impl Secrets {
     pub(super) fn push(&mut self, range: Range<usize>) {
         self.hidden = self.hidden.max(range.end);
         self.ranges.push(range);
-    }
-
-    /// Where the last pushed secret ends.
-    pub(super) fn hidden(&self) -> usize {
-        self.hidden
     }
 
     /// Counts bytes that were read. If there were too many, everything from `at` on is redacted and the search ends.

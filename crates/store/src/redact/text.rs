@@ -155,22 +155,20 @@ fn search_plain(text: &str, rules: &Rules, hints: Hint) -> Vec<Range<usize>> {
     if may_have(Hint::NAMES) {
         assignments::find(text, rules, &mut found);
     }
-    if rules.defaults {
-        if may_have(Hint::ADDRESSES) {
-            address_passwords(text, &mut found);
-        }
-        if may_have(Hint::SHAPES) {
-            expressions::find(&shapes::FINDERS, text, &mut found);
-        }
-        if may_have(Hint::NAMES) || may_have(Hint::COMMANDS) {
-            expressions::find(&commands::FINDERS, text, &mut found);
-        }
-        if may_have(Hint::NAMES) {
-            expressions::find(&phrases::FINDERS, text, &mut found);
-            markup::find(text, &mut found);
-            code::find(text, &mut found);
-            tables::find(text, &mut found);
-        }
+    if may_have(Hint::ADDRESSES) {
+        address_passwords(text, &mut found);
+    }
+    if may_have(Hint::SHAPES) {
+        expressions::find(&shapes::FINDERS, text, &mut found);
+    }
+    if may_have(Hint::NAMES) || may_have(Hint::COMMANDS) {
+        expressions::find(&commands::FINDERS, text, &mut found);
+    }
+    if may_have(Hint::NAMES) {
+        expressions::find(&phrases::FINDERS, text, &mut found);
+        markup::find(text, &mut found);
+        code::find(text, &mut found);
+        tables::find(text, &mut found);
     }
     found.ranges
 }
@@ -248,10 +246,7 @@ fn tokens(text: &str, rules: &Rules, secrets: &mut Secrets) {
             Some(_) if start == 0 && end == text.len() => !rest.is_empty(),
             Some(0) => rest.len() >= SHORTEST_BEARER && rest.bytes().any(|byte| !byte.is_ascii_lowercase()),
             Some(_) => rest.len() >= SHORTEST_BEARER && is_basic(rest),
-            None => {
-                rest.len() >= SHORTEST_TOKEN
-                    && (!rules.is_default_prefix(prefix) || shapes::is_token(prefix, rest))
-            }
+            None => rest.len() >= SHORTEST_TOKEN && shapes::is_token(prefix, rest),
         };
         if taken {
             secrets.push(secret..end);
@@ -362,8 +357,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let redaction = Redaction { token_prefixes: vec!["corp_".to_owned()], ..Redaction::default() };
-        let rules = Rules::parse(&redaction).unwrap();
+        let rules = Rules::parse(&Redaction::default()).unwrap();
         assert_eq!(redact(text, &rules).as_deref().unwrap_or(text), expected);
     }
 
@@ -376,7 +370,6 @@ mod tests {
             ("Basic dXNlcjpwYXNz", "Basic [redacted]"),
             ("key sk-abcdefghijklmnop1234 end", "key sk-[redacted] end"),
             ("AKIAIOSFODNN7EXAMPLEAB", "AKIA[redacted]"),
-            ("corp_0123456789abcdefgh", "corp_[redacted]"),
             ("https://x.test/a?access_token=abc&b=1", "https://x.test/a?access_token=[redacted]&b=1"),
             ("API_KEY=abc\nNAME=x", "API_KEY=[redacted]\nNAME=x"),
             ("password: hunter2, user: bob", "password: [redacted], user: bob"),

@@ -19,7 +19,7 @@ use super::{
 /// The redacted JSON; `None` if nothing has to be redacted. The text must be valid JSON.
 pub(super) fn redact(json: &str, rules: &Rules, paths: &[&Path]) -> Option<String> {
     let secrets = !paths.is_empty() || rules.may_hold_secret(json);
-    let blobs = json.len() > SHORTEST_BLOB && rules.blobs.as_ref().is_some_and(|words| words.found_in(json));
+    let blobs = json.len() > SHORTEST_BLOB && rules.blobs.found_in(json);
     if !secrets && !blobs {
         return None;
     }
@@ -113,30 +113,26 @@ impl<'a> Walk<'a> {
             return self.redact_value(start);
         }
         let kind = match self.open.last() {
-            Some(Container::Object(object)) => object.kind_of(&key, self.rules),
+            Some(Container::Object(object)) => object.kind_of(&key),
             Some(Container::Array(array)) => array.kind_of_element(),
             None => None,
         };
         match self.byte() {
-            Some(b'{') => {
-                if kind.is_some_and(|kind| takes_containers(kind, &key))
+            Some(bracket @ (b'{' | b'[')) => {
+                let is_login = bracket == b'[' && key.eq_ignore_ascii_case("auth");
+                if kind.is_some_and(|kind| takes_containers(kind, &key) || is_login)
                     && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
                     return self.redact_value(start);
                 }
-                let object = Object::new(self.json, start, &self.ends, self.rules, self.open.last(), &key);
-                self.enter(key, Container::Object(object));
-            }
-            Some(b'[') => {
-                if kind.is_some_and(|kind| takes_containers(kind, &key) || key.eq_ignore_ascii_case("auth"))
-                    && !pairs::is_description(self.json, start, &self.ends)
-                    && !self.is_empty_at(start)
-                {
-                    return self.redact_value(start);
-                }
-                let array = Array::new(self.json, start, self.rules, &mut self.open, &key, kind);
-                self.enter(key, Container::Array(array));
+                let container = if bracket == b'{' {
+                    let parent = self.open.last();
+                    Container::Object(Object::new(self.json, start, &self.ends, parent, &key))
+                } else {
+                    Container::Array(Array::new(self.json, start, &mut self.open, &key, kind))
+                };
+                self.enter(key, container);
             }
             Some(b'"') => {
                 self.at = string_end(self.json, start);
@@ -182,7 +178,7 @@ impl<'a> Walk<'a> {
         let kind = kind.or_else(|| self.kind_of_element(&content));
         if kind.is_some_and(|kind| is_secret(kind, &content)) || self.is_line_of_key(&content) {
             self.replace(start, QUOTED);
-        } else if let Some(note) = self.blob_note(key, string) {
+        } else if let Some(note) = blob_note(key, string) {
             self.replace(start, note);
         } else {
             let found = match self.password_of_user(&content) {
@@ -210,7 +206,7 @@ impl<'a> Walk<'a> {
     fn kind_of_element(&self, content: &str) -> Option<Kind> {
         let Some(Container::Array(array)) = self.open.last() else { return None };
         let previous = array.previous.as_deref()?;
-        if !self.rules.defaults || previous.len() > 64 {
+        if previous.len() > 64 {
             return None;
         }
         pairs::kind_after(previous, array.first.as_deref(), content, array.is_nested && array.next == 2)
@@ -218,20 +214,19 @@ impl<'a> Walk<'a> {
 
     /// Whether this element is a line of a private key whose first line was an earlier element.
     fn is_line_of_key(&mut self, content: &str) -> bool {
-        let defaults = self.rules.defaults;
         let Some(Container::Array(array)) = self.open.last_mut() else { return false };
         if content.contains("-----") {
             array.in_private_key = content.contains("-----BEGIN ") && content.contains("PRIVATE KEY");
             return false;
         }
-        defaults && array.in_private_key
+        array.in_private_key
     }
 
     /// The password of `["-u", "user:password"]`.
     fn password_of_user(&self, content: &str) -> Option<std::ops::Range<usize>> {
         let Some(Container::Array(array)) = self.open.last() else { return None };
         let previous = array.previous.as_deref()?;
-        let is_flag = self.rules.defaults && matches!(previous, "-u" | "--user" | "--proxy-user");
+        let is_flag = matches!(previous, "-u" | "--user" | "--proxy-user");
         let (user, password) = content.split_once(':').filter(|_| is_flag)?;
         let numbers = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_port_pair = numbers(user) && numbers(password);
@@ -264,26 +259,25 @@ impl<'a> Walk<'a> {
     fn replace(&mut self, start: usize, by: impl Into<Cow<'static, str>>) {
         self.edits.push(Edit { range: start..self.at.min(self.json.len()), by: by.into() });
     }
+}
 
-    /// The replacement of a long base64 text: `data` of image and audio blocks, `blob` of resources, `data:` URLs.
-    fn blob_note(&self, key: &str, string: &str) -> Option<String> {
-        self.rules.blobs.as_ref()?;
-        let inner = string.get(1..string.len().checked_sub(1)?)?;
-        if inner.len() < SHORTEST_BLOB {
+/// The replacement of a long base64 text: `data` of image and audio blocks, `blob` of resources, `data:` URLs.
+fn blob_note(key: &str, string: &str) -> Option<String> {
+    let inner = string.get(1..string.len().checked_sub(1)?)?;
+    if inner.len() < SHORTEST_BLOB {
+        return None;
+    }
+    let (before, base64) = if matches!(key, "data" | "blob") && is_base64(inner) {
+        ("", inner)
+    } else {
+        let (media_type, base64) = inner.strip_prefix("data:")?.split_once(";base64,")?;
+        if media_type.len() > 128 || !is_base64(base64) {
             return None;
         }
-        let (before, base64) = if matches!(key, "data" | "blob") && is_base64(inner) {
-            ("", inner)
-        } else {
-            let (media_type, base64) = inner.strip_prefix("data:")?.split_once(";base64,")?;
-            if media_type.len() > 128 || !is_base64(base64) {
-                return None;
-            }
-            (inner.get(..inner.len() - base64.len())?, base64)
-        };
-        let bytes = base64.trim_end_matches('=').len() * 3 / 4;
-        Some(format!("\"{before}[{bytes} bytes of base64]\""))
-    }
+        (inner.get(..inner.len() - base64.len())?, base64)
+    };
+    let bytes = base64.trim_end_matches('=').len() * 3 / 4;
+    Some(format!("\"{before}[{bytes} bytes of base64]\""))
 }
 
 /// Whether arrays and objects of this kind are secrets as a whole; those of `auth` and `session` are settings.

@@ -107,13 +107,6 @@ fn long_base64_is_replaced_by_its_size() {
 }
 
 #[test]
-fn blobs_stay_if_asked() {
-    let rules = Rules::parse(&Redaction { blobs: false, ..Redaction::default() }).unwrap();
-    let json = format!(r#"{{"data":"{}"}}"#, "QUJD".repeat(100));
-    assert_eq!(redact(&json, &rules, &[]), None);
-}
-
-#[test]
 fn depth_does_not_matter() {
     let deep = format!("{}{{\"token\":\"abc\"}}{}", "[".repeat(100_000), "]".repeat(100_000));
     let clean = redact(&deep, &rules(), &[]).unwrap();

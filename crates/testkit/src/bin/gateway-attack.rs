@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result, bail};
 use clap::{Parser, Subcommand};
 use gateway_testkit::hostile::{
     ATTACKS, Attack, Cost, Flood, HostileServer, Programs, Stray, end_all, is_interrupted, measure_flood,
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
             let _ = HostileServer::new(folder, name).run();
             Ok(true)
         }
-        Some(Role::Stray { what }) => run_stray(*what).map(|()| true).map_err(|error| error.to_string()),
+        Some(Role::Stray { what }) => run_stray(*what).map(|()| true).map_err(Into::into),
         Some(Role::Flood { port, sockets, seconds }) => {
             run_flood(*port, *sockets, *seconds);
             Ok(true)
@@ -80,15 +81,15 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(problem) => {
-            let _ = writeln!(io::stderr(), "gateway-attack: {problem}");
+            let _ = writeln!(io::stderr(), "gateway-attack: {problem:#}");
             ExitCode::from(2)
         }
     }
 }
 
 /// On Ctrl-C the gateways are killed; attacks in progress then fail, clean up, and nothing more is started.
-fn watch_interrupts() -> Result<(), String> {
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+fn watch_interrupts() -> Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     std::thread::spawn(move || {
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
@@ -99,7 +100,7 @@ fn watch_interrupts() -> Result<(), String> {
     Ok(())
 }
 
-fn attack(arguments: &Arguments) -> Result<bool, String> {
+fn attack(arguments: &Arguments) -> Result<bool> {
     let chosen = choose(arguments)?;
     if arguments.list {
         for attack in chosen {
@@ -107,13 +108,13 @@ fn attack(arguments: &Arguments) -> Result<bool, String> {
         }
         return Ok(true);
     }
-    let gateway = arguments.gateway.clone().ok_or("--gateway PATH names the binary to attack")?;
-    let gateway = gateway.canonicalize().map_err(|error| format!("{}: {error}", gateway.display()))?;
-    let attack = std::env::current_exe().map_err(|error| format!("finding this program: {error}"))?;
+    let gateway = arguments.gateway.as_ref().context("--gateway PATH names the binary to attack")?;
+    let gateway = gateway.canonicalize().with_context(|| gateway.display().to_string())?;
+    let attack = std::env::current_exe().context("finding this program")?;
     let programs = Programs { gateway, attack };
     if let Some(seconds) = arguments.flood {
         let flood = Flood { calls: arguments.calls, duration: Duration::from_secs(seconds) };
-        let measured = measure_flood(&programs, flood).map_err(|problem| problem.to_string())?;
+        let measured = measure_flood(&programs, flood)?;
         print(measured.to_string().trim_end());
         return Ok(measured.held());
     }
@@ -122,7 +123,7 @@ fn attack(arguments: &Arguments) -> Result<bool, String> {
     for attack in &chosen {
         let verdict = attack.run(&programs);
         if is_interrupted() {
-            return Err("interrupted".to_owned());
+            bail!("interrupted");
         }
         broken += usize::from(!verdict.held);
         let mark = if verdict.held { "held" } else { "BROKEN" };
@@ -137,7 +138,7 @@ fn attack(arguments: &Arguments) -> Result<bool, String> {
     Ok(broken == 0)
 }
 
-fn choose(arguments: &Arguments) -> Result<Vec<&'static Attack>, String> {
+fn choose(arguments: &Arguments) -> Result<Vec<&'static Attack>> {
     if arguments.names.is_empty() {
         let wanted = |attack: &&Attack| match attack.cost {
             Cost::Cheap => !arguments.expensive,
@@ -145,7 +146,8 @@ fn choose(arguments: &Arguments) -> Result<Vec<&'static Attack>, String> {
         };
         return Ok(ATTACKS.iter().filter(wanted).collect());
     }
-    let find = |name: &String| Attack::find(name).ok_or(format!("no attack `{name}`: --list shows them"));
+    let find =
+        |name: &String| Attack::find(name).with_context(|| format!("no attack `{name}`: --list shows them"));
     arguments.names.iter().map(find).collect()
 }
 

@@ -36,17 +36,13 @@ pub(super) async fn hold(asked: Asked<'_>, cancelled: &CancellationToken) -> Opt
     held.note(&label, State::Begun);
     asked.progress(0);
     tokio::select! {
-        () = cancelled.cancelled() => {
-            held.note(&label, State::Cancelled);
-            None
-        }
+        () = cancelled.cancelled() => {}
         // The end of a session cancels its calls.
-        () = end_of_session(asked) => {
-            held.note(&label, State::Cancelled);
-            None
-        }
-        () = tokio::time::sleep(PATIENCE) => Some(failure(format!("nobody cancelled {label}"))),
+        () = end_of_session(asked) => {}
+        () = tokio::time::sleep(PATIENCE) => return Some(failure(format!("nobody cancelled {label}"))),
     }
+    held.note(&label, State::Cancelled);
+    None
 }
 
 /// Waits until a held call has begun, or was cancelled.

@@ -34,17 +34,6 @@ pub(crate) use tasks::Tasks;
 /// The extension of long-running calls (SEP-2663).
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// Methods that only this server knows.
-mod name {
-    pub(super) const SET_LEVEL: &str = "logging/setLevel";
-    pub(super) const SUBSCRIBE: &str = "resources/subscribe";
-    pub(super) const UNSUBSCRIBE: &str = "resources/unsubscribe";
-    pub(super) const COMPLETE: &str = "completion/complete";
-    pub(super) const GET_TASK: &str = "tasks/get";
-    pub(super) const UPDATE_TASK: &str = "tasks/update";
-    pub(super) const CANCEL_TASK: &str = "tasks/cancel";
-}
-
 /// What changes while the server runs.
 #[derive(Debug, Default)]
 pub(crate) struct Everything {
@@ -114,12 +103,12 @@ impl Asked<'_> {
             (method::LIST_RESOURCES, _) => resources::list(self),
             (method::LIST_RESOURCE_TEMPLATES, _) => resources::list_templates(self),
             (method::READ_RESOURCE, _) => resources::read(self),
-            (name::SUBSCRIBE | name::UNSUBSCRIBE, SpeaksNow::Legacy) => resources::watch(self),
+            (method::SUBSCRIBE | method::UNSUBSCRIBE, SpeaksNow::Legacy) => resources::watch(self),
             (method::LIST_PROMPTS, _) => prompts::list(self),
             (method::GET_PROMPT, _) => prompts::get(self),
-            (name::COMPLETE, _) => prompts::complete(self),
-            (name::SET_LEVEL, SpeaksNow::Legacy) => work::set_level(self),
-            (name::GET_TASK | name::UPDATE_TASK | name::CANCEL_TASK, SpeaksNow::Modern) => {
+            (method::COMPLETE, _) => prompts::complete(self),
+            (method::SET_LEVEL, SpeaksNow::Legacy) => work::set_level(self),
+            (method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK, SpeaksNow::Modern) => {
                 tasks::handle(self)
             }
             (other, _) => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("method not found: {other}"))),

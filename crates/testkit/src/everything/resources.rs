@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use gateway_protocol::{RawJson, RpcError, code};
+use gateway_protocol::{RawJson, RpcError, code, method};
 use serde_json::{Value, json};
 
-use super::{Answer, Answered, Asked, ask, is_there, name};
+use super::{Answer, Answered, Asked, ask, is_there};
 use crate::definitions::PNG;
 use crate::exchange::SpeaksNow;
 
@@ -81,7 +81,7 @@ pub(super) fn watch(asked: Asked<'_>) -> Answered {
     };
     if let Some(session) = &asked.exchange.session {
         session.client(|client| {
-            if asked.message.method() == name::SUBSCRIBE {
+            if asked.message.method() == method::SUBSCRIBE {
                 client.watched.insert(uri.to_owned());
             } else {
                 client.watched.remove(uri);

@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gateway_protocol::{RpcError, code};
+use gateway_protocol::{RpcError, code, method};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::flows::{Round, Step, step};
-use super::{Answered, Asked, TASKS, ask, lacks, name};
+use super::{Answered, Asked, TASKS, ask, lacks};
 use crate::lock::lock;
 
 const TTL_MS: u64 = 300_000;
@@ -76,12 +76,12 @@ pub(super) fn handle(asked: Asked<'_>) -> Answered {
         return Err(RpcError::new(code::INVALID_PARAMS, format!("unknown task: {id}")));
     };
     match asked.message.method() {
-        name::GET_TASK => {
+        method::GET_TASK => {
             let task = task.clone();
             drop(tasks);
             Ok(asked.complete(task.detailed(id)))
         }
-        name::UPDATE_TASK => {
+        method::UPDATE_TASK => {
             let answers = ask::answers_of(asked)?;
             // Only requested inputs are accepted.
             let open = task.open_questions();

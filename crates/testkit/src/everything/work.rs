@@ -6,7 +6,7 @@ use gateway_protocol::{RpcError, code, method};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Answer, Answered, Asked, ask, held, tasks, text};
+use super::{Answer, Answered, Asked, ask, flows, held, tasks, text};
 use crate::exchange::SpeaksNow;
 
 /// From the least to the most severe.
@@ -44,16 +44,7 @@ impl Asked<'_> {
                 | "test_await_held_call"
                 | "test_streaming_elicitation" => true,
                 "slow_compute" => !self.has_tasks(),
-                "test_sampling"
-                | "test_elicitation"
-                | "test_elicitation_sep1034_defaults"
-                | "test_elicitation_sep1330_enums"
-                | "confirm_delete"
-                | "multi_input"
-                | "failing_job"
-                | "protocol_error_job"
-                | "test_tool_with_task" => is_legacy,
-                other => is_legacy && other.starts_with("test_input_required_result_"),
+                other => is_legacy && flows::step(other, &self.first_round()).is_some(),
             },
             method::GET_PROMPT => is_legacy && name == "test_input_required_result_prompt",
             method::READ_RESOURCE => is_legacy && uri == "test://input-required",

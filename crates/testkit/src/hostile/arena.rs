@@ -1,26 +1,23 @@
 //! The sandbox of an attack: its own directory, home and gateways, all removed afterwards.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::io::{self, Read as _};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::caller::Caller;
-use super::problem::{Attempt as _, Problem};
 use super::server::HostileServer;
-use crate::lock::lock;
 use crate::process::{eventually_blocking, is_alive};
 
 /// How long a program may take to start or to exit.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The most bytes of a program's output that are kept.
-const OUTPUT: u64 = 64 << 20;
 
 /// The programs that an attack uses.
 #[derive(Clone, Debug)]
@@ -44,6 +41,8 @@ pub(crate) const IN_BACKGROUND: [&str; 6] = ["chrt", "--idle", "0", "nice", "-n"
 pub(crate) struct Arena {
     programs: Programs,
     folder: tempfile::TempDir,
+    /// What the attack found broken.
+    pub(super) breaches: RefCell<Vec<String>>,
 }
 
 /// The output of a command.
@@ -54,21 +53,12 @@ pub(crate) struct Output {
     pub(crate) stderr: Vec<u8>,
 }
 
-/// How a gateway is started, besides its configuration.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Start<'a> {
-    /// Commands of a shell before it, such as `umask 022`.
-    pub(crate) shell: &'a str,
-    pub(crate) variables: &'a [(&'a str, &'a str)],
-    pub(crate) log_level: &'a str,
-}
-
 impl Arena {
-    pub(crate) fn new(programs: &Programs) -> Result<Self, Problem> {
+    pub(crate) fn new(programs: &Programs) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("gateway-attack-").tempdir()?;
         std::fs::create_dir(folder.path().join("home"))?;
         std::fs::create_dir(folder.path().join(SERVERS))?;
-        Ok(Self { programs: programs.clone(), folder })
+        Ok(Self { programs: programs.clone(), folder, breaches: RefCell::default() })
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -76,7 +66,7 @@ impl Arena {
     }
 
     /// A hostile server with these definitions, sent verbatim.
-    pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile, Problem> {
+    pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile> {
         let folder = self.path(SERVERS);
         let files = HostileServer::new(&folder, name);
         std::fs::write(files.file("tools"), tools)?;
@@ -99,32 +89,25 @@ impl Arena {
     }
 
     /// Starts a gateway on a free port, with its data here.
-    pub(crate) fn serve(&self, config: &Value) -> Result<Gateway, Problem> {
-        self.serve_with(config, Start::default())
+    pub(crate) fn serve(&self, config: &Value) -> Result<Gateway> {
+        self.serve_after("", config)
     }
 
     /// Starts a gateway with one hostile server, called `e`, whose entry has `more` members. Waits until a text is in the
     /// list of tools.
-    pub(crate) fn serve_one(
-        &self,
-        tools: &str,
-        more: &Value,
-        listed: &str,
-    ) -> Result<(Hostile, Gateway), Problem> {
+    pub(crate) fn serve_one(&self, tools: &str, more: &Value, listed: &str) -> Result<(Hostile, Gateway)> {
         let server = self.server("e", tools)?;
         let gateway = self.serve(&json!({"mcpServers": {"e": server.entry_with(more)}}))?;
-        gateway.caller().lists(listed);
+        gateway.lists(listed);
         Ok((server, gateway))
     }
 
-    pub(crate) fn serve_with(&self, config: &Value, start: Start) -> Result<Gateway, Problem> {
+    /// Starts a gateway after commands of a shell, such as `umask 022`.
+    pub(crate) fn serve_after(&self, shell: &str, config: &Value) -> Result<Gateway> {
         std::fs::write(self.path("config.json"), config.to_string())?;
-        let mut command = self.command(start.shell);
-        let level = if start.log_level.is_empty() { "warn" } else { start.log_level };
-        command
-            .args(["serve", "--port", "0", "--log-level", level, "--config"])
-            .arg(self.path("config.json"));
-        command.arg("--data").arg(self.path("data")).envs(start.variables.iter().copied());
+        let mut command = self.command(shell);
+        command.args(["serve", "--port", "0", "--log-level", "warn", "--config"]);
+        command.arg(self.path("config.json")).arg("--data").arg(self.path("data"));
         Gateway::start(command, self.folder.path())
     }
 
@@ -136,13 +119,13 @@ impl Arena {
     }
 
     /// Runs a command of the gateway to its end.
-    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<Output, Problem> {
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<Output> {
         std::fs::write(self.path("input"), input)?;
         let mut command = self.command("");
         command.args(arguments).stdin(std::fs::File::open(self.path("input"))?);
         let mut running = Running::start(command)?;
         let status = running.wait(PATIENCE)?;
-        Ok(Output { status, stdout: running.stdout.all(), stderr: running.stderr.all() })
+        Ok(Output { status, stdout: running.stdout.bytes(), stderr: running.stderr.bytes() })
     }
 }
 
@@ -187,8 +170,8 @@ impl Hostile {
     }
 
     /// Writes one of its files.
-    pub(crate) fn write(&self, kind: &str, text: &str) -> Result<(), Problem> {
-        std::fs::write(self.files.file(kind), text).attempting("writing a file of the server")
+    pub(crate) fn write(&self, kind: &str, text: &str) -> Result<()> {
+        std::fs::write(self.files.file(kind), text).context("writing a file of the server")
     }
 
     /// What it recorded.
@@ -242,58 +225,17 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// The output of a program while it runs.
-#[derive(Clone, Default)]
-pub(crate) struct Written(Arc<(Mutex<Collected>, Condvar)>);
-
-/// What was read so far.
-#[derive(Default)]
-struct Collected {
-    bytes: Vec<u8>,
-    is_over: bool,
-}
+/// The output of a program: a file, so that nobody has to read along.
+pub(crate) struct Written(NamedTempFile);
 
 impl Written {
-    fn follow(source: Option<impl io::Read + Send + 'static>) -> Self {
-        let written = Self::default();
-        let Some(source) = source else { return written };
-        let copy = written.clone();
-        std::thread::spawn(move || {
-            let mut source = io::Read::take(source, OUTPUT);
-            let mut buffer = vec![0; 64 << 10];
-            while let Ok(read @ 1..) = source.read(&mut buffer) {
-                copy.update(|all| all.bytes.extend_from_slice(buffer.get(..read).unwrap_or_default()));
-            }
-            copy.update(|all| all.is_over = true);
-        });
-        written
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Collected)) {
-        change(&mut lock(&self.0.0));
-        self.0.1.notify_all();
-    }
-
-    /// Waits until the output is over or passes a check, at most this long.
-    fn wait(&self, patience: Duration, mut check: impl FnMut(&[u8]) -> bool) {
-        let goes_on = |all: &mut Collected| !all.is_over && !check(&all.bytes);
-        let waited = self.0.1.wait_timeout_while(lock(&self.0.0), patience, goes_on);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// All of it, once the program has exited.
-    fn all(&self) -> Vec<u8> {
-        // A process that it left behind may keep the pipe open.
-        self.wait(Duration::from_secs(5), |_| false);
-        self.so_far()
-    }
-
-    pub(crate) fn so_far(&self) -> Vec<u8> {
-        lock(&self.0.0).bytes.clone()
+    /// What was written so far.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        std::fs::read(self.0.path()).unwrap_or_default()
     }
 
     pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.so_far()).into_owned()
+        String::from_utf8_lossy(&self.bytes()).into_owned()
     }
 }
 
@@ -305,16 +247,15 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(mut command: Command) -> Result<Self, Problem> {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
         if super::started::is_interrupted() {
-            return Err(Problem::new("interrupted"));
+            bail!("interrupted");
         }
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().attempting("starting the gateway")?;
+        let (stdout, stderr) = (NamedTempFile::new()?, NamedTempFile::new()?);
+        command.stdout(stdout.reopen()?).stderr(stderr.reopen()?);
+        let child = command.spawn().context("starting the gateway")?;
         super::started::add(child.id());
-        let stdout = Written::follow(child.stdout.take());
-        let stderr = Written::follow(child.stderr.take());
-        Ok(Self { child, stdout, stderr })
+        Ok(Self { child, stdout: Written(stdout), stderr: Written(stderr) })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -326,14 +267,14 @@ impl Running {
     }
 
     /// Waits for its exit; kills it at the deadline.
-    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Option<i32>, Problem> {
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Option<i32>> {
         let ended = eventually_blocking(patience, "the end of the gateway", || self.has_ended());
         if ended.is_err() {
             let _ = self.child.kill();
         }
         let status = self.child.wait()?;
         super::started::remove(self.child.id());
-        ended.attempting("ending the gateway")?;
+        ended.context("ending the gateway")?;
         Ok(status.code())
     }
 }
@@ -347,35 +288,34 @@ impl Drop for Running {
     }
 }
 
-/// A gateway that listens.
+/// A gateway that listens. What is asked of it comes from a caller without a key.
 pub(crate) struct Gateway {
     pub(crate) running: Running,
-    pub(crate) port: u16,
+    pub(crate) caller: Caller,
+}
+
+impl Deref for Gateway {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
 }
 
 impl Gateway {
-    pub(crate) fn start(mut command: Command, folder: &Path) -> Result<Self, Problem> {
+    pub(crate) fn start(mut command: Command, folder: &Path) -> Result<Self> {
         command.stdin(Stdio::null());
-        let running = Running::start(command)?;
+        let mut running = Running::start(command)?;
         let mut port = None;
-        running.stdout.wait(PATIENCE, |text| {
-            port = port_in(&String::from_utf8_lossy(text));
-            port.is_some()
+        let _ = eventually_blocking(PATIENCE, "its port", || {
+            port = port_in(&running.stdout.text());
+            port.is_some() || running.has_ended()
         });
         let Some(port) = port else {
-            let folder = folder.display();
-            let said = String::from_utf8_lossy(&running.stderr.all()).into_owned();
-            return Err(Problem::new(format!("the gateway in {folder} does not listen: {said}")));
+            let (folder, said) = (folder.display(), running.stderr.text());
+            bail!("the gateway in {folder} does not listen: {said}");
         };
-        Ok(Self { running, port })
-    }
-
-    pub(crate) fn caller(&self) -> Caller {
-        Caller::new(self.port)
-    }
-
-    pub(crate) fn caller_with(&self, key: &str) -> Caller {
-        Caller::with_key(self.port, key)
+        Ok(Self { running, caller: Caller::new(port) })
     }
 
     /// Peak resident memory.
@@ -387,13 +327,13 @@ impl Gateway {
     }
 
     /// Stops it as an operator does.
-    pub(crate) fn stop(&mut self) -> Result<Option<i32>, Problem> {
+    pub(crate) fn stop(&mut self) -> Result<Option<i32>> {
         signal(self.running.pid(), Signal::TERM);
         self.running.wait(PATIENCE)
     }
 
     /// Kills it as a crash would.
-    pub(crate) fn kill(&mut self) -> Result<(), Problem> {
+    pub(crate) fn kill(&mut self) -> Result<()> {
         signal(self.running.pid(), Signal::KILL);
         self.running.wait(PATIENCE).map(|_| ())
     }

@@ -4,9 +4,9 @@ use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::problem::{Attempt as _, Problem};
 use crate::process::eventually_blocking;
 
 /// How long one answer may take.
@@ -18,7 +18,7 @@ const CONNECTING: Duration = Duration::from_secs(10);
 /// A caller, with or without a key.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    port: u16,
+    pub(crate) port: u16,
     key: Option<String>,
 }
 
@@ -39,8 +39,8 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    pub(crate) fn json(&self) -> Result<Value, Problem> {
-        serde_json::from_slice(&self.body).attempting("reading an answer")
+    pub(crate) fn json(&self) -> Result<Value> {
+        serde_json::from_slice(&self.body).context("reading an answer")
     }
 }
 
@@ -53,15 +53,16 @@ impl Caller {
         Self { port, key: None }
     }
 
-    pub(crate) fn with_key(port: u16, key: &str) -> Self {
-        Self { port, key: Some(key.to_owned()) }
+    /// The same, with a key.
+    pub(crate) fn with_key(&self, key: &str) -> Self {
+        Self { port: self.port, key: Some(key.to_owned()) }
     }
 
-    pub(crate) fn get(&self, path: &str) -> Result<Answer, Problem> {
+    pub(crate) fn get(&self, path: &str) -> Result<Answer> {
         self.request("GET", path, &[], "")
     }
 
-    pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer, Problem> {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer> {
         self.request("POST", path, &[("content-type", "application/json")], body)
     }
 
@@ -72,13 +73,13 @@ impl Caller {
     }
 
     /// Calls a tool by its public name.
-    pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<Answer, Problem> {
+    pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<Answer> {
         let tool = Value::from(tool);
         self.post("/call_tool", &format!(r#"{{"tool":{tool},"arguments":{arguments}}}"#))
     }
 
     /// Calls a tool of a server.
-    pub(crate) fn call_on(&self, server: &str, tool: &str, arguments: &str) -> Result<Answer, Problem> {
+    pub(crate) fn call_on(&self, server: &str, tool: &str, arguments: &str) -> Result<Answer> {
         self.post("/call_tool", &call_body(server, tool, arguments))
     }
 
@@ -88,7 +89,7 @@ impl Caller {
         path: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<Answer> {
         self.open(method, path, headers, body)?.finish()
     }
 
@@ -99,9 +100,9 @@ impl Caller {
         path: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Result<Incoming, Problem> {
+    ) -> Result<Incoming> {
         let stream = self.send(method, path, headers, body)?;
-        Incoming::read_head(stream).attempting(&format!("{method} {path}"))
+        Incoming::read_head(stream).with_context(|| format!("{method} {path}"))
     }
 
     /// Sends a request and reads nothing.
@@ -111,12 +112,12 @@ impl Caller {
         path: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Result<TcpStream, Problem> {
+    ) -> Result<TcpStream> {
         let headers = [headers, &[("connection", "close")]].concat();
         let mut stream = self.connect()?;
         stream
             .write_all(self.message(method, path, &headers, body).as_bytes())
-            .attempting("sending a request")?;
+            .context("sending a request")?;
         Ok(stream)
     }
 
@@ -137,9 +138,9 @@ impl Caller {
     }
 
     /// A new connection.
-    pub(crate) fn connect(&self) -> Result<TcpStream, Problem> {
+    pub(crate) fn connect(&self) -> Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], self.port)), CONNECTING)
-            .attempting("connecting to the gateway")?;
+            .context("connecting to the gateway")?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
@@ -217,18 +218,18 @@ impl Incoming {
     }
 
     /// Reads the rest.
-    pub(crate) fn finish(mut self) -> Result<Answer, Problem> {
+    pub(crate) fn finish(mut self) -> Result<Answer> {
         let mut body = Vec::new();
-        self.body.read_to_end(&mut body).attempting("reading an answer")?;
+        self.body.read_to_end(&mut body).context("reading an answer")?;
         Ok(Answer { status: self.status, headers: self.headers, body })
     }
 
     /// The next event with data, `None` at the end of the stream.
-    pub(crate) fn next_event(&mut self) -> Result<Option<Value>, Problem> {
+    pub(crate) fn next_event(&mut self) -> Result<Option<Value>> {
         let mut line = String::new();
         loop {
             line.clear();
-            if self.body.read_line(&mut line).attempting("reading a stream")? == 0 {
+            if self.body.read_line(&mut line).context("reading a stream")? == 0 {
                 return Ok(None);
             }
             let data = line.strip_prefix("data:").map(str::trim).filter(|data| !data.is_empty());

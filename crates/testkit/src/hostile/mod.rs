@@ -8,15 +8,13 @@ mod arena;
 mod attacks;
 mod caller;
 mod flood;
-mod problem;
 mod server;
 mod session;
 mod started;
 
 pub use arena::Programs;
 pub use attacks::ATTACKS;
-pub use flood::{Flood, Limits, Measured, Times, measure_flood, run_busy, run_flood};
-pub use problem::Problem;
+pub use flood::{Flood, Measured, Times, measure_flood, run_busy, run_flood};
 pub use server::{HostileServer, Stray, run_stray};
 pub use started::{end_all, is_interrupted};
 
@@ -43,7 +41,8 @@ pub struct Attack {
     attempt: Attempt,
 }
 
-type Attempt = fn(&Arena) -> Result<Verdict, Problem>;
+/// Returns what was seen if the arena has no breach afterwards.
+type Attempt = fn(&Arena) -> anyhow::Result<String>;
 
 /// The outcome of an attack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,14 +53,6 @@ pub struct Verdict {
     pub seen: String,
 }
 
-impl Verdict {
-    /// Held, if no breach was seen.
-    pub(crate) fn of(breaches: &[String], otherwise: impl Into<String>) -> Self {
-        let held = breaches.is_empty();
-        Self { held, seen: if held { otherwise.into() } else { breaches.join("; ") } }
-    }
-}
-
 impl Attack {
     /// The attack of a name.
     pub fn find(name: &str) -> Option<&'static Self> {
@@ -70,10 +61,17 @@ impl Attack {
 
     /// Runs the attack. One that cannot be run counts as not held.
     pub fn run(&self, programs: &Programs) -> Verdict {
-        let attempt = || Arena::new(programs).and_then(|arena| (self.attempt)(&arena));
+        let attempt = || {
+            let arena = Arena::new(programs)?;
+            let seen = (self.attempt)(&arena)?;
+            Ok((arena.breaches.take(), seen))
+        };
         match attempt() {
-            Ok(verdict) => verdict,
-            Err(problem) => Verdict { held: false, seen: format!("could not be carried out: {problem}") },
+            Ok((breaches, seen)) if breaches.is_empty() => Verdict { held: true, seen },
+            Ok((breaches, _)) => Verdict { held: false, seen: breaches.join("; ") },
+            Err::<_, anyhow::Error>(problem) => {
+                Verdict { held: false, seen: format!("could not be carried out: {problem:#}") }
+            }
         }
     }
 }

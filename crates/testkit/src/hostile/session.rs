@@ -1,9 +1,9 @@
 //! A caller over MCP: a legacy session, or single modern requests.
 
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::caller::{Answer, Caller, Incoming};
-use super::problem::{Attempt as _, Problem};
 
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -18,13 +18,14 @@ pub(crate) struct Session {
 
 impl Session {
     /// Opens a session whose client has these `capabilities`.
-    pub(crate) fn open(caller: &Caller, path: &str, capabilities: &Value) -> Result<Self, Problem> {
+    pub(crate) fn open(caller: &Caller, path: &str, capabilities: &Value) -> Result<Self> {
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": capabilities,
             "clientInfo": {"name": "attack", "version": "1"}}});
         let answer = caller.request("POST", path, &[ACCEPT, JSON], &body.to_string())?;
-        let id =
-            answer.header("mcp-session-id").attempting(&format!("opening a session: {}", answer.text()))?;
+        let id = answer
+            .header("mcp-session-id")
+            .with_context(|| format!("opening a session: {}", answer.text()))?;
         let session = Self {
             caller: caller.clone(),
             path: path.to_owned(),
@@ -45,7 +46,7 @@ impl Session {
         [ACCEPT, JSON, ("mcp-protocol-version", "2025-11-25"), ("mcp-session-id", &self.id)]
     }
 
-    fn send(&self, body: &str) -> Result<Answer, Problem> {
+    fn send(&self, body: &str) -> Result<Answer> {
         self.caller.request("POST", &self.path, &self.headers(), body)
     }
 
@@ -57,21 +58,16 @@ impl Session {
     }
 
     /// The answer to a request; questions before it are not answered.
-    pub(crate) fn request(&self, method: &str, params: &str) -> Result<Answer, Problem> {
+    pub(crate) fn request(&self, method: &str, params: &str) -> Result<Answer> {
         self.send(&self.message(method, params))
     }
 
-    pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<Answer, Problem> {
+    pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<Answer> {
         self.request("tools/call", &format!(r#"{{"name":{},"arguments":{arguments}}}"#, Value::from(tool)))
     }
 
     /// Calls a tool, answers every question with `answer`, and returns the questions.
-    pub(crate) fn call_answering(
-        &self,
-        tool: &str,
-        arguments: &str,
-        answer: &Value,
-    ) -> Result<Vec<Value>, Problem> {
+    pub(crate) fn call_answering(&self, tool: &str, arguments: &str, answer: &Value) -> Result<Vec<Value>> {
         let params = format!(r#"{{"name":{},"arguments":{arguments}}}"#, Value::from(tool));
         let body = self.message("tools/call", &params);
         let mut incoming = self.caller.open("POST", &self.path, &self.headers(), &body)?;
@@ -97,23 +93,18 @@ impl Session {
     }
 
     /// Opens the stream of unsolicited messages.
-    pub(crate) fn listen(&self) -> Result<Incoming, Problem> {
+    pub(crate) fn listen(&self) -> Result<Incoming> {
         self.caller.open("GET", &self.path, &self.headers(), "")
     }
 
     /// Sends a request and disconnects.
-    pub(crate) fn abandon(&self, method: &str, params: &str) -> Result<std::net::TcpStream, Problem> {
+    pub(crate) fn abandon(&self, method: &str, params: &str) -> Result<std::net::TcpStream> {
         self.caller.send("POST", &self.path, &self.headers(), &self.message(method, params))
     }
 }
 
 /// Calls a tool as modern clients do, without a session.
-pub(crate) fn call_modern(
-    caller: &Caller,
-    path: &str,
-    tool: &str,
-    arguments: &str,
-) -> Result<Answer, Problem> {
+pub(crate) fn call_modern(caller: &Caller, path: &str, tool: &str, arguments: &str) -> Result<Answer> {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

@@ -2,17 +2,17 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use gateway_protocol::{RpcError, code, header, method};
-use http::{HeaderMap, Response};
+use http::HeaderMap;
 use serde_json::Value;
 
+use super::Refused;
 use super::answer::plain;
-use super::body::Body;
 use crate::definitions::MIRRORED;
 use crate::message::Message;
 use crate::options::Options;
 
 /// Checks `Host` and `Origin`. In a DNS rebinding attack the page still sends its own name.
-pub(crate) fn check_caller(options: &Options, headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
+pub(crate) fn check_caller(options: &Options, headers: &HeaderMap) -> Result<(), Refused> {
     if text_of(headers, "origin")
         .is_some_and(|origin| !is_local(origin.split("://").nth(1).unwrap_or_default()))
     {
@@ -39,7 +39,7 @@ fn is_local(authority: &str) -> bool {
 }
 
 /// Both content types must be accepted, and the body must be JSON.
-pub(crate) fn check_kinds(headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
+pub(crate) fn check_kinds(headers: &HeaderMap) -> Result<(), Refused> {
     let accept = text_of(headers, "accept").unwrap_or_default();
     if !accept.contains("application/json") || !accept.contains("text/event-stream") {
         return Err(Box::new(plain(406, "accept both application/json and text/event-stream")));

@@ -75,7 +75,9 @@ async fn serve_connection(server: Arc<Server>, stream: tokio::net::TcpStream) {
     let exit = Arc::new(ExitWhenClosed::new());
     let service = service_fn(|request| {
         let (server, exit) = (Arc::clone(&server), Arc::clone(&exit));
-        async move { Ok::<_, Infallible>(handle(&server, request, &exit).await) }
+        async move {
+            Ok::<_, Infallible>(handle(&server, request, &exit).await.unwrap_or_else(|refused| *refused))
+        }
     });
     // A client that disconnects is not an error.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
@@ -84,9 +86,16 @@ async fn serve_connection(server: Arc<Server>, stream: tokio::net::TcpStream) {
     }
 }
 
-async fn handle(server: &Arc<Server>, request: Request<Incoming>, exit: &ExitWhenClosed) -> Response<Body> {
+/// A refusal in place of an answer.
+pub(crate) type Refused = Box<Response<Body>>;
+
+async fn handle(
+    server: &Arc<Server>,
+    request: Request<Incoming>,
+    exit: &ExitWhenClosed,
+) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
-    let Ok(body) = body.collect().await else { return plain(400, "the body broke off") };
+    let body = body.collect().await.map_err(|_| plain(400, "the body broke off"))?;
     let request = HttpRequest {
         headers: parts.headers,
         query: parts.uri.query().unwrap_or_default().to_owned(),
@@ -96,15 +105,13 @@ async fn handle(server: &Arc<Server>, request: Request<Incoming>, exit: &ExitWhe
     if server.wire_log.is_on() {
         log_request(server, &parts.method, path, &request);
     }
-    if let Err(refusal) = checks::check_caller(&server.options, &request.headers) {
-        return *refusal;
-    }
-    match (server.options.transport, path, &parts.method) {
+    checks::check_caller(&server.options, &request.headers)?;
+    Ok(match (server.options.transport, path, &parts.method) {
         (Transport::Http, "/mcp" | "/moved", &Method::POST) => {
-            streamable::post(server, request, exit, path).await
+            streamable::post(server, request, exit, path).await?
         }
-        (Transport::Http, "/mcp" | "/moved", &Method::GET) => streamable::get(server, &request),
-        (Transport::Http, "/mcp" | "/moved", &Method::DELETE) => streamable::delete(server, &request),
+        (Transport::Http, "/mcp" | "/moved", &Method::GET) => streamable::get(server, &request)?,
+        (Transport::Http, "/mcp" | "/moved", &Method::DELETE) => streamable::delete(server, &request)?,
         (Transport::Sse, "/sse", &Method::GET) => sse::open(server),
         (Transport::Sse, "/messages", &Method::POST) => sse::post(server, &request),
         (_, "/mcp" | "/moved" | "/sse" | "/messages", _) => plain(405, "method not allowed"),
@@ -117,7 +124,7 @@ async fn handle(server: &Arc<Server>, request: Request<Incoming>, exit: &ExitWhe
             plain(200, "changed")
         }
         _ => plain(404, "not found"),
-    }
+    })
 }
 
 fn log_request(server: &Server, method: &Method, path: &str, request: &HttpRequest) {

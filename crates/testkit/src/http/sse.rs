@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::HttpRequest;
 use super::answer::{accepted, events, plain, refusal};
 use super::body::{Body, Events};
-use crate::exchange::{Exchange, SpeaksNow};
+use crate::exchange::Exchange;
 use crate::job::Job;
 use crate::message::Message;
 use crate::notify::Outbox;
@@ -48,13 +48,7 @@ pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body
         Err(error) => return refusal(400, &RpcError::new(code::PARSE_ERROR, error.to_string())),
     };
     let Some(outbox) = session.outbox() else { return plain(404, "stream closed") };
-    let exchange = Exchange {
-        era: SpeaksNow::Legacy,
-        session: Some(session),
-        related: Some(outbox.clone()),
-        mirrored: Vec::new(),
-        behind: None,
-    };
+    let exchange = Exchange { session: Some(session), related: Some(outbox.clone()), ..Exchange::default() };
     let mut out = Vec::new();
     match server.take(&message, &exchange, &mut out) {
         Taken::Answered(_) => {

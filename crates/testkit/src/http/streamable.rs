@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{accepted, events, from_reply, json, plain, refusal};
 use super::body::{Body, Events};
 use super::checks::{check_kinds, check_modern_headers, mirrored, text_of};
-use super::{ExitWhenClosed, HttpRequest};
+use super::{ExitWhenClosed, HttpRequest, Refused};
 use crate::everything::Asked;
 use crate::exchange::{Exchange, SpeaksNow};
 use crate::job::Job;
@@ -36,14 +36,10 @@ pub(crate) async fn post(
     request: HttpRequest,
     exit: &ExitWhenClosed,
     path: &str,
-) -> Response<Body> {
-    if let Err(refusal) = check_kinds(&request.headers) {
-        return *refusal;
-    }
-    let message = match Message::parse(&request.body) {
-        Ok(message) => message,
-        Err(error) => return refusal(400, &RpcError::new(code::PARSE_ERROR, error.to_string())),
-    };
+) -> Result<Response<Body>, Refused> {
+    check_kinds(&request.headers)?;
+    let message = Message::parse(&request.body)
+        .map_err(|error| refusal(400, &RpcError::new(code::PARSE_ERROR, error.to_string())))?;
     let version = text_of(&request.headers, header::PROTOCOL_VERSION);
     let era = era_of(server.options.era, &message, version);
     let (session, is_new) = match era {
@@ -53,14 +49,11 @@ pub(crate) async fn post(
             {
                 let mut text = Vec::new();
                 append_error(&mut text, &message, &error);
-                return json(400, text);
+                return Ok(json(400, text));
             }
             (None, false)
         }
-        SpeaksNow::Legacy => match legacy_session(server, &message, &request) {
-            Ok(found) => found,
-            Err(refusal) => return *refusal,
-        },
+        SpeaksNow::Legacy => legacy_session(server, &message, &request)?,
     };
     let exchange = Exchange {
         era,
@@ -95,26 +88,20 @@ pub(crate) async fn post(
         server.subscribers.add_session(session);
         response.headers_mut().insert(header::SESSION, id);
     }
-    response
+    Ok(response)
 }
 
 /// The stream of messages that belong to no request of a legacy client.
-pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Response<Body> {
-    if server.options.era == SpokenEra::Modern || server.options.stateless {
-        return plain(405, "method not allowed");
-    }
-    let session = match find_session(server, request) {
-        Ok(session) => session,
-        Err(refusal) => return *refusal,
-    };
+pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Result<Response<Body>, Refused> {
+    let session = find_session(server, request)?;
     let opening = Some(": here you will hear of changes\n\n".into());
     if server.everything.is_some() {
-        return resumable(&session, text_of(&request.headers, header::LAST_EVENT), opening);
+        return Ok(resumable(&session, text_of(&request.headers, header::LAST_EVENT), opening));
     }
     let (sender, messages) = mpsc::unbounded_channel();
     session.attach(Outbox::Events(sender));
     server.storm_if_due();
-    events(Events { opening, messages, guard: None })
+    Ok(events(Events { opening, messages, guard: None }))
 }
 
 /// A resumable stream, or the rest of the one that is resumed.
@@ -133,20 +120,11 @@ fn resumable(session: &Session, last: Option<&str>, opening: Option<Bytes>) -> R
 }
 
 /// The end of a legacy session.
-pub(crate) fn delete(server: &Server, request: &HttpRequest) -> Response<Body> {
-    if server.options.era == SpokenEra::Modern || server.options.stateless {
-        return plain(405, "method not allowed");
-    }
-    match find_session(server, request) {
-        Ok(session) => {
-            server.subscribers.remove_session(&session.id);
-            plain(200, "ended")
-        }
-        Err(refusal) => *refusal,
-    }
+pub(crate) fn delete(server: &Server, request: &HttpRequest) -> Result<Response<Body>, Refused> {
+    let session = find_session(server, request)?;
+    server.subscribers.remove_session(&session.id);
+    Ok(plain(200, "ended"))
 }
-
-type Refused = Box<Response<Body>>;
 
 /// The session of a legacy message, and whether it begins with it.
 fn legacy_session(
@@ -174,10 +152,18 @@ fn legacy_session(
     if message.method() == method::CALL_TOOL {
         forget_if_due(server);
     }
-    find_session(server, request).map(|session| (Some(session), false))
+    session_of(server, request).map(|session| (Some(session), false))
 }
 
+/// The session of a request that only legacy servers with sessions take.
 fn find_session(server: &Server, request: &HttpRequest) -> Result<Arc<Session>, Refused> {
+    if server.options.era == SpokenEra::Modern || server.options.stateless {
+        return Err(Box::new(plain(405, "method not allowed")));
+    }
+    session_of(server, request)
+}
+
+fn session_of(server: &Server, request: &HttpRequest) -> Result<Arc<Session>, Refused> {
     let Some(id) = text_of(&request.headers, header::SESSION) else {
         let error = RpcError::new(LEGACY_BAD_REQUEST, "Bad Request: Mcp-Session-Id header is required");
         return Err(Box::new(refusal(400, &error)));

@@ -18,7 +18,7 @@ fn configured_tools_are_registered() {
     registry.configure(&read(text).registry);
     let tool = registry.get("x").unwrap();
     assert_eq!(
-        (tool.origin(), tool.handler().kind(), tool.timeout().as_secs()),
+        (tool.origin, tool.handler.kind(), tool.timeout.as_secs()),
         (ToolOrigin::Configuration, "command", 5)
     );
 }

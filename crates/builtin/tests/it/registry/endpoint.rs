@@ -55,7 +55,8 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
 
 fn registry(url: &str) -> Registry {
     let headers = BTreeMap::from([("authorization".to_owned(), "Bearer s3cret-token".to_owned())]);
-    let handler = EndpointHandler::new(url, &headers).unwrap().with_max_bytes(1_000);
+    let mut handler = EndpointHandler::new(url, &headers).unwrap();
+    handler.max_bytes = 1_000;
     let registry = Registry::new();
     let tool = RegisteredTool::new("x", &json!({}), Handler::Endpoint(handler)).unwrap();
     registry.register(tool.with_timeout(Duration::from_secs(20))).unwrap();

@@ -34,9 +34,9 @@ async fn tools_are_registered_replaced_and_unregistered() {
     assert!(!registry.has("a") && registry.get("a").is_none() && registry.get_all().is_empty());
     assert!(registry.register(says("a", "one")).unwrap().is_none());
     assert!(registry.has("a"));
-    assert_eq!(registry.get("a").unwrap().name(), "a");
+    assert_eq!(registry.get("a").unwrap().name, "a");
     let replaced = registry.register(says("a", "two")).unwrap().unwrap();
-    assert!(replaced.definition().as_str().contains("one"), "{replaced:?}");
+    assert!(replaced.definition.as_str().contains("one"), "{replaced:?}");
     assert_eq!(run(&registry, "a", &json!({})).await, Ok(text("two")));
     registry.register(says("b", "three")).unwrap();
     let mut copy = registry.get_all();
@@ -121,7 +121,7 @@ fn definitions_are_checked() {
     let tool = |name: &str, about: Value| {
         let handler = Handler::function(|_| async { Ok(Value::Null) });
         RegisteredTool::new(name, &about, handler)
-            .map(|tool| tool.definition().to_string())
+            .map(|tool| tool.definition.to_string())
             .map_err(|error| error.to_string())
     };
     assert_eq!(

@@ -89,7 +89,11 @@ impl Announcer {
     /// Reports what happened to a server, unless that was the last message.
     pub(super) fn event(&self, event: &FleetEvent) {
         match event {
-            FleetEvent::State { upstream, state, reason } => self.state(upstream, *state, reason.as_deref()),
+            FleetEvent::State { upstream, state, reason }
+                if self.is_news(upstream, *state, reason.as_deref()) =>
+            {
+                self.server(upstream, *state, reason.as_deref(), "");
+            }
             FleetEvent::Listed { upstream, tools } => {
                 let before = self.with_last(upstream, |last| last.tools.replace(*tools));
                 if before != Some(*tools) {
@@ -121,12 +125,6 @@ impl Announcer {
             }
             // Notifications are for callers; event kinds added later are ignored.
             _ => {}
-        }
-    }
-
-    fn state(&self, id: &UpstreamId, state: UpstreamState, reason: Option<&str>) {
-        if self.is_news(id, state, reason) {
-            self.server(id, state, reason, "");
         }
     }
 

@@ -79,8 +79,8 @@ pub(super) async fn run(
         }
     };
     let drain = setup.service.drain;
-    let plain = format!("{}: stopping, calls in flight have {} s", signal.name(), drain.as_secs());
-    announcer.announce(&plain, &json!({"event": "stopping", "signal": signal.name()}));
+    let plain = format!("{}: stopping, calls in flight have {} s", signal.name, drain.as_secs());
+    announcer.announce(&plain, &json!({"event": "stopping", "signal": signal.name}));
     tokio::select! {
         is_clean = running.shutdown() => {
             tasks.shutdown().await;
@@ -89,7 +89,7 @@ pub(super) async fn run(
             Ok(Outcome::Good)
         }
         second = ends.next() => {
-            announcer.announce("stopped at once", &json!({"event": "stopped", "signal": second.name()}));
+            announcer.announce("stopped at once", &json!({"event": "stopped", "signal": second.name}));
             Err(Interrupted(second).into())
         }
     }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use gateway_config::Problem;
 use gateway_protocol::printable;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::programs;
 use crate::Outcome;
@@ -45,8 +44,7 @@ impl Check {
             Err(problems) => (problems.errors, problems.warnings, None),
         };
         if self.json {
-            let rows = |problems: &[Problem]| problems.iter().map(row).collect::<Vec<Value>>();
-            print_json(&json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers}))?;
+            print_json(&json!({"errors": errors, "warnings": warnings, "servers": servers}))?;
         } else {
             let mut stdout = output(Form::Text);
             let paint = Paint::for_stdout();
@@ -75,9 +73,4 @@ impl Check {
             (false, _) => Outcome::Unusable,
         })
     }
-}
-
-/// A problem as JSON.
-fn row(problem: &Problem) -> Value {
-    json!({"file": problem.file, "line": problem.line, "field": problem.field, "message": problem.message})
 }

@@ -83,7 +83,8 @@ impl Show {
             let times = stopwatch.times();
             let health = fleet.health();
             if self.json {
-                write_rows(&health, &times)?;
+                let rows: Vec<Value> = health.iter().map(|one| row(one, times.get(&one.id))).collect();
+                print_json(&json!({ "servers": rows }))?;
             } else {
                 write_table(&health, &times)?;
             }
@@ -136,11 +137,6 @@ impl Stopwatch {
         }
         self.times
     }
-}
-
-fn write_rows(health: &[UpstreamHealth], times: &HashMap<UpstreamId, Duration>) -> Result<()> {
-    let rows: Vec<Value> = health.iter().map(|one| row(one, times.get(&one.id))).collect();
-    print_json(&json!({ "servers": rows }))
 }
 
 fn row(health: &UpstreamHealth, time: Option<&Duration>) -> Value {

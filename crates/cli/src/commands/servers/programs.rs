@@ -63,7 +63,7 @@ fn location(id: &str, files: &[(String, Document)]) -> (String, Option<usize>, S
             let entry = pointer::join(block, id);
             let command = format!("{entry}/command");
             for pointer in [command, entry] {
-                if document.value().pointer(&pointer).is_some() {
+                if document.value.pointer(&pointer).is_some() {
                     let field = gateway_notation::pointer::dotted(&pointer);
                     return (file.clone(), Some(document.line_of(&pointer)), field);
                 }

@@ -1,11 +1,10 @@
 //! Getting a changed definition accepted.
 
+use anyhow::Result;
 use serde_json::json;
 
-use super::Breaches;
 use crate::hostile::arena::{Arena, Gateway, Hostile};
 use crate::hostile::caller::Caller;
-use crate::hostile::{Problem, Verdict};
 
 const GOOD: &str = r#"{"name":"t","description":"good","inputSchema":{"type":"object"}}"#;
 const EVIL: &str = r#"{"name":"t","description":"EVIL","inputSchema":{"type":"object"}}"#;
@@ -13,13 +12,13 @@ const RELIST: &str = r#"{"name":"relist","inputSchema":{"type":"object"}}"#;
 const MARKER: &str = r#"{"name":"marker","inputSchema":{"type":"object"}}"#;
 
 /// A gateway with keys whose server has changed a definition, which is blocked.
-fn changed(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
+fn changed(arena: &Arena) -> Result<(Hostile, Gateway)> {
     let server = arena.server("e", &format!("[{GOOD},{RELIST}]"))?;
     let block = json!({"tools": {"onDefinitionChange": "block"}});
     let gateway = arena.serve(&json!({
         "mcpServers": {"e": server.entry_with(&block)},
         "apiKeys": {"ann": "ann-key-0123456789"}, "adminKeys": {"root": "root-key-0123456789"}}))?;
-    let ann = gateway.caller_with("ann-key-0123456789");
+    let ann = gateway.with_key("ann-key-0123456789");
     ann.lists("relist");
     server.write("tools", &format!("[{EVIL},{RELIST},{MARKER}]"))?;
     ann.call_on("e", "relist", "{}")?;
@@ -27,53 +26,49 @@ fn changed(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
     Ok((server, gateway))
 }
 
-fn check(caller: &Caller, breaches: &mut Breaches, what: &str) -> Result<(), Problem> {
+fn check(caller: &Caller, arena: &Arena, what: &str) -> Result<()> {
     let shown = caller.get("/tools")?.text().contains("EVIL");
-    breaches.add_if(shown, || format!("the changed definition was taken {what}"));
+    arena.breach_if(shown, || format!("the changed definition was taken {what}"));
     Ok(())
 }
 
 /// A caller with an API key accepts.
-pub(super) fn accept_without_admin(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn accept_without_admin(arena: &Arena) -> Result<String> {
     let (_server, gateway) = changed(arena)?;
-    let ann = gateway.caller_with("ann-key-0123456789");
-    let mut breaches = Breaches::default();
-    check(&ann, &mut breaches, "before anybody accepted it")?;
+    let ann = gateway.with_key("ann-key-0123456789");
+    check(&ann, arena, "before anybody accepted it")?;
     let answer = ann.post("/servers/e/accept", "{}")?;
-    breaches.add_if(answer.status < 400, || format!("an API key accepted: {}", answer.status));
-    check(&ann, &mut breaches, "by an API key")?;
-    Ok(breaches.verdict("refused, and still blocked"))
+    arena.breach_if(answer.status < 400, || format!("an API key accepted: {}", answer.status));
+    check(&ann, arena, "by an API key")?;
+    Ok("refused, and still blocked".to_owned())
 }
 
 /// An admin accepts something other than the blocked definition.
-pub(super) fn accept_other_fingerprint(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn accept_other_fingerprint(arena: &Arena) -> Result<String> {
     let (_server, gateway) = changed(arena)?;
-    let root = gateway.caller_with("root-key-0123456789");
-    let mut breaches = Breaches::default();
+    let root = gateway.with_key("root-key-0123456789");
     for body in ["{}", r#"{"fingerprint":"0123456789abcdef"}"#, ""] {
         let answer = root.post("/servers/e/accept", body)?;
-        breaches.add_if(answer.status < 400, || format!("accepted with {body:?}: {}", answer.status));
+        arena.breach_if(answer.status < 400, || format!("accepted with {body:?}: {}", answer.status));
     }
-    check(&root, &mut breaches, "without its fingerprint")?;
-    Ok(breaches.verdict("refused, and still blocked"))
+    check(&root, arena, "without its fingerprint")?;
+    Ok("refused, and still blocked".to_owned())
 }
 
 /// The file with the accepted definitions is truncated, and the server has changed meanwhile.
-pub(super) fn truncated_memory(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn truncated_memory(arena: &Arena) -> Result<String> {
     let server = arena.server("e", &format!("[{GOOD}]"))?;
     let block = json!({"tools": {"onDefinitionChange": "block"}});
     let config = json!({"mcpServers": {"e": server.entry_with(&block)}});
     let mut gateway = arena.serve(&config)?;
-    gateway.caller().lists("good");
+    gateway.lists("good");
     gateway.stop()?;
     let memory = arena.path("data/servers.json");
     let text = std::fs::read(&memory)?;
     std::fs::write(&memory, text.get(..text.len() / 2).unwrap_or_default())?;
     server.write("tools", &format!("[{EVIL},{MARKER}]"))?;
     let gateway = arena.serve(&config)?;
-    let caller = gateway.caller();
-    caller.lists("marker");
-    let mut breaches = Breaches::default();
-    check(&caller, &mut breaches, "after the memory was truncated")?;
-    Ok(breaches.verdict("still blocked"))
+    gateway.lists("marker");
+    check(&gateway, arena, "after the memory was truncated")?;
+    Ok("still blocked".to_owned())
 }

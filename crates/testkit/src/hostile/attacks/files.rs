@@ -4,42 +4,39 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::json;
 
-use super::Breaches;
-use crate::hostile::arena::{Arena, Gateway, PATIENCE, Start};
-use crate::hostile::{Problem, Verdict};
+use crate::hostile::arena::{Arena, Gateway, PATIENCE};
 use crate::process::eventually_blocking;
 
 const BIG: &str =
     r#"[{"name":"big","inputSchema":{"type":"object"}},{"name":"t","inputSchema":{"type":"object"}}]"#;
 
-fn check_modes(path: &Path, most: u32, when: &str, breaches: &mut Breaches) -> Result<(), Problem> {
+fn check_modes(path: &Path, most: u32, when: &str, arena: &Arena) -> Result<()> {
     let mode = path.metadata()?.permissions().mode() & 0o777;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    breaches.add_if(mode & !most != 0, || format!("{name} has mode {mode:o} {when}"));
+    arena.breach_if(mode & !most != 0, || format!("{name} has mode {mode:o} {when}"));
     if path.is_dir() {
         for entry in path.read_dir()? {
-            check_modes(&entry?.path(), 0o600, when, breaches)?;
+            check_modes(&entry?.path(), 0o600, when, arena)?;
         }
     }
     Ok(())
 }
 
 /// Other users of the machine read the call log.
-pub(super) fn modes(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn modes(arena: &Arena) -> Result<String> {
     let server = arena.server("e", BIG)?;
     let config = json!({"mcpServers": {"e": server.entry()}});
-    let start = Start { shell: "umask 022", ..Start::default() };
     let data = arena.path("data");
-    let mut breaches = Breaches::default();
     for when in ["at the first start", "after they were opened to all"] {
-        let mut gateway = arena.serve_with(&config, start)?;
-        gateway.caller().lists("\"t\"");
-        gateway.caller().call_on("e", "t", "{}")?;
-        check_modes(&data, 0o700, when, &mut breaches)?;
+        let mut gateway = arena.serve_after("umask 022", &config)?;
+        gateway.lists("\"t\"");
+        gateway.call_on("e", "t", "{}")?;
+        check_modes(&data, 0o700, when, arena)?;
         gateway.stop()?;
-        check_modes(&data, 0o700, when, &mut breaches)?;
+        check_modes(&data, 0o700, when, arena)?;
         std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755))?;
         for entry in data.read_dir()? {
             let path = entry?.path();
@@ -48,23 +45,22 @@ pub(super) fn modes(arena: &Arena) -> Result<Verdict, Problem> {
             }
         }
     }
-    Ok(breaches.verdict("only the owner can read them"))
+    Ok("only the owner can read them".to_owned())
 }
 
 /// The database of the log is not a database.
-pub(super) fn corrupt_log(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn corrupt_log(arena: &Arena) -> Result<String> {
     let server = arena.server("e", BIG)?;
     let config = json!({"mcpServers": {"e": server.entry()}});
     let data = arena.path("data");
     let mut gateway = arena.serve(&config)?;
-    gateway.caller().lists("\"t\"");
-    gateway.caller().call_on("e", "t", "{}")?;
+    gateway.lists("\"t\"");
+    gateway.call_on("e", "t", "{}")?;
     gateway.stop()?;
     let whole = std::fs::read(data.join("calls.db"))?;
     let mut wrong_header = whole.clone();
     wrong_header.iter_mut().take(100).for_each(|byte| *byte = 0x55);
     let half = whole.get(..whole.len() / 2 + 100).unwrap_or_default().to_vec();
-    let mut breaches = Breaches::default();
     let kinds = [
         ("garbage", Some(vec![0xa5; 8192])),
         ("cut off", Some(half)),
@@ -82,20 +78,20 @@ pub(super) fn corrupt_log(arena: &Arena) -> Result<Verdict, Problem> {
             Ok(mut gateway) => {
                 gateway.stop()?;
                 let said = gateway.running.stderr.text() + &gateway.running.stdout.text();
-                breaches.add_if(!said.contains("calls.db"), || format!("{kind}: nothing names the file"));
+                arena.breach_if(!said.contains("calls.db"), || format!("{kind}: nothing names the file"));
             }
-            Err(problem) => breaches.add(format!("{kind}: {problem}")),
+            Err(problem) => arena.breach(format!("{kind}: {problem}")),
         }
     }
-    Ok(breaches.verdict("it starts and names the file"))
+    Ok("it starts and names the file".to_owned())
 }
 
 /// The log reaches the file size limit.
-pub(super) fn file_size_limit(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn file_size_limit(arena: &Arena) -> Result<String> {
     let server = arena.server("e", BIG)?;
-    let start = Start { shell: "ulimit -f 1024", ..Start::default() };
-    let mut gateway = arena.serve_with(&json!({"mcpServers": {"e": server.entry()}}), start)?;
-    let caller = gateway.caller();
+    let config = json!({"mcpServers": {"e": server.entry()}});
+    let mut gateway = arena.serve_after("ulimit -f 1024", &config)?;
+    let caller = gateway.caller.clone();
     caller.lists("\"t\"");
     let mut last = String::new();
     for _ in 0..100 {
@@ -112,14 +108,13 @@ pub(super) fn file_size_limit(arena: &Arena) -> Result<Verdict, Problem> {
     let _ = eventually_blocking(Duration::from_secs(10), "a log that fails", || {
         gateway.running.has_ended() || failing()
     });
-    let mut breaches = Breaches::default();
     let alive = !gateway.running.has_ended() && caller.get("/livez").is_ok_and(|answer| answer.status == 200);
-    breaches.add_if(!alive, || format!("the gateway was killed ({last})"));
-    Ok(breaches.verdict(format!("it lives; the last call was answered with {last}")))
+    arena.breach_if(!alive, || format!("the gateway was killed ({last})"));
+    Ok(format!("it lives; the last call was answered with {last}"))
 }
 
 /// A `.env` of the directories above names a program.
-pub(super) fn parent_environment(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn parent_environment(arena: &Arena) -> Result<String> {
     let folder = arena.path("a/b");
     std::fs::create_dir_all(&folder)?;
     let marker = arena.path("marker");
@@ -127,11 +122,10 @@ pub(super) fn parent_environment(arena: &Arena) -> Result<Verdict, Problem> {
     let data = arena.path("data").display().to_string();
     let command = arena.command_in(&folder, &["serve", "--port", "0", "--data", &data]);
     let gateway = Gateway::start(command, &folder)?;
-    gateway.caller().get("/tools")?;
-    let mut breaches = Breaches::default();
+    gateway.get("/tools")?;
     // Without a configuration the demo server answers: then nothing was read from parent directories.
-    let demo = || gateway.caller().lists("store") || marker.exists();
+    let demo = || gateway.lists("store") || marker.exists();
     let _ = eventually_blocking(PATIENCE, "a server", demo);
-    breaches.add_if(marker.exists(), || "the program of a parent's .env ran".to_owned());
-    Ok(breaches.verdict("it did not run"))
+    arena.breach_if(marker.exists(), || "the program of a parent's .env ran".to_owned());
+    Ok("it did not run".to_owned())
 }

@@ -4,21 +4,21 @@ use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, anyhow};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{Breaches, MEMORY, descriptors, megabytes};
+use super::{MEMORY, descriptors};
 use crate::hostile::arena::{Arena, Gateway, Hostile, signal};
 use crate::hostile::caller::{Incoming, call_body};
 use crate::hostile::session::Session;
-use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
 
 const HANG: &str = r#"[{"name":"hang","inputSchema":{"type":"object"}}]"#;
 const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
 
 /// Small documents with an expensive check: eight tools whose definitions all refer to each other.
-pub(super) fn check_recursive(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn check_recursive(arena: &Arena) -> Result<String> {
     let names: Vec<String> = (0..60).map(|index| format!("d{index}")).collect();
     let mut properties = String::new();
     for name in &names {
@@ -38,7 +38,7 @@ pub(super) fn check_recursive(arena: &Arena) -> Result<Verdict, Problem> {
 }
 
 /// The same with alternatives in alternatives.
-pub(super) fn check_alternatives(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn check_alternatives(arena: &Arena) -> Result<String> {
     let mut schema = r#"{"type":"object","properties":{"x":{"type":"integer","minimum":1}}}"#.to_owned();
     for level in 0..9 {
         schema = format!(
@@ -54,12 +54,11 @@ pub(super) fn check_alternatives(arena: &Arena) -> Result<Verdict, Problem> {
 }
 
 /// Three checks at once.
-fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
+fn check(arena: &Arena, body: &str) -> Result<String> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
-    let caller = gateway.caller();
     let begin = Instant::now();
     let (peak, answers): (u64, Vec<_>) = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| caller.post("/check", body))).collect();
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| gateway.post("/check", body))).collect();
         while threads.iter().any(|thread| !thread.is_finished()) && gateway.peak() <= MEMORY {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -71,29 +70,25 @@ fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
         let answers = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
         (peak.max(gateway.peak()), answers)
     });
-    let mut breaches = Breaches::default();
     let mut largest = 0;
     for answer in answers {
         match answer {
             Ok(answer) => largest = largest.max(answer.body.len()),
-            Err(problem) => breaches.add(problem.to_string()),
+            Err(problem) => arena.breach(problem.to_string()),
         }
     }
     let most = body.len().saturating_mul(8).max(8 << 20);
     let sent = body.len();
-    breaches.add_if(largest > most, || format!("{sent} bytes gave an answer of {largest}"));
-    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
-    let seen =
-        format!("{sent} bytes gave {largest} in {:.1?}, {} at the peak", begin.elapsed(), megabytes(peak));
-    Ok(breaches.verdict(seen))
+    arena.breach_if(largest > most, || format!("{sent} bytes gave an answer of {largest}"));
+    let peak = arena.breach_memory(peak, MEMORY);
+    Ok(format!("{sent} bytes gave {largest} in {:.1?}, {peak}", begin.elapsed()))
 }
 
 /// Silent connections fill the gateway.
-pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn silent_connections(arena: &Arena) -> Result<String> {
     // No connection is closed while the others are opened.
     let timeouts = json!({"read": "5m"});
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "timeouts": timeouts}))?;
-    let caller = gateway.caller();
     let wanted = descriptors().min(9_800);
     let address = SocketAddr::from(([127, 0, 0, 1], gateway.port));
     let mut silent = Vec::with_capacity(wanted);
@@ -106,55 +101,41 @@ pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
         }
     }
     let begin = Instant::now();
-    let status = caller.get("/health").map(|answer| answer.status).map_err(|problem| problem.to_string());
+    let status = gateway.get("/health").map(|answer| answer.status).map_err(|problem| problem.to_string());
     let took = begin.elapsed();
-    let mut breaches = Breaches::default();
     let count = silent.len();
     let late = took > Duration::from_secs(1) || status != Ok(200);
-    breaches.add_if(late, || format!("/health answered {status:?} after {took:.1?} beside {count}"));
-    breaches.add_if(count < 8_200, || {
+    arena.breach_if(late, || format!("/health answered {status:?} after {took:.1?} beside {count}"));
+    arena.breach_if(count < 8_200, || {
         format!("only {count} connections could be opened: raise the limit of open files")
     });
-    let peak = gateway.peak();
-    breaches.add_if(peak > MEMORY / 3, || format!("{} at the peak", megabytes(peak)));
-    let seen = format!(
-        "/health answered after {took:.1?} beside {count} silent connections, {} at the peak",
-        megabytes(peak)
-    );
-    Ok(breaches.verdict(seen))
+    let peak = arena.breach_memory(gateway.peak(), MEMORY / 3);
+    Ok(format!("/health answered after {took:.1?} beside {count} silent connections, {peak}"))
 }
 
 /// One session keeps opening streams; then as many sessions open one each, like many clients.
-pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn streams(arena: &Arena) -> Result<String> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
-    let caller = gateway.caller();
     let wanted = descriptors().min(1_500);
-    let first = Session::open(&caller, "/mcp", &json!({}))?;
+    let first = Session::open(&gateway, "/mcp", &json!({}))?;
     let of_one = open_streams((0..wanted).map(|_| first.listen()))?;
     let sessions =
-        (0..wanted).map(|_| Session::open(&caller, "/mcp", &json!({})).and_then(|own| own.listen()));
+        (0..wanted).map(|_| Session::open(&gateway, "/mcp", &json!({})).and_then(|own| own.listen()));
     let (of_many, others) =
-        (open_streams(sessions)?, caller.post("/call_tool", &call_body("demo", "add", r#"{"a":1,"b":2}"#)));
-    let mut breaches = Breaches::default();
-    breaches.add_if(of_one.len() > 100, || {
-        format!("{} of {wanted} streams of one session are open", of_one.len())
+        (open_streams(sessions)?, gateway.post("/call_tool", &call_body("demo", "add", r#"{"a":1,"b":2}"#)));
+    let open = format!("{} of {wanted} streams of one session are open", of_one.len());
+    arena.breach_if(of_one.len() > 100, || open.clone());
+    arena.breach_if(of_many.len() < wanted, || {
+        format!("{} of {wanted} sessions have a stream", of_many.len())
     });
-    breaches
-        .add_if(of_many.len() < wanted, || format!("{} of {wanted} sessions have a stream", of_many.len()));
     let status = others.map_or(0, |answer| answer.status);
-    breaches.add_if(status != 200, || format!("another call is answered with {status}"));
-    let peak = gateway.peak();
-    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
-    let seen = format!(
-        "{} of {wanted} streams of one session are open, {} at the peak",
-        of_one.len(),
-        megabytes(peak)
-    );
-    Ok(breaches.verdict(seen))
+    arena.breach_if(status != 200, || format!("another call is answered with {status}"));
+    let peak = arena.breach_memory(gateway.peak(), MEMORY);
+    Ok(format!("{open}, {peak}"))
 }
 
 /// Those that were opened and were not closed by a later one.
-fn open_streams(opened: impl Iterator<Item = Result<Incoming, Problem>>) -> Result<Vec<Incoming>, Problem> {
+fn open_streams(opened: impl Iterator<Item = Result<Incoming>>) -> Result<Vec<Incoming>> {
     let mut open = Vec::new();
     for stream in opened.collect::<Vec<_>>().into_iter().flatten().filter(|stream| stream.status == 200) {
         if stream.is_open()? {
@@ -165,24 +146,23 @@ fn open_streams(opened: impl Iterator<Item = Result<Incoming, Problem>>) -> Resu
 }
 
 /// One caller opens so many sessions that another's would be evicted.
-pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn evicted_session(arena: &Arena) -> Result<String> {
     let gateway = arena
         .serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "mcp": {"sessions": 20},
         "apiKeys": {"ann": "ann-key-0123456789", "bob": "bob-key-0123456789"}}))?;
-    let (ann, bob) = (gateway.caller_with("ann-key-0123456789"), gateway.caller_with("bob-key-0123456789"));
+    let (ann, bob) = (gateway.with_key("ann-key-0123456789"), gateway.with_key("bob-key-0123456789"));
     let session = Session::open(&ann, "/mcp", &json!({}))?;
     for _ in 0..30 {
         // The gateway may refuse some of these.
         let _ = Session::open(&bob, "/mcp", &json!({}));
     }
     let status = session.request("tools/list", "{}")?.status;
-    let mut breaches = Breaches::default();
-    breaches.add_if(status != 200, || format!("the other caller's session is answered with {status}"));
-    Ok(breaches.verdict("the other caller's session lives"))
+    arena.breach_if(status != 200, || format!("the other caller's session is answered with {status}"));
+    Ok("the other caller's session lives".to_owned())
 }
 
 /// Starts calls one after another and disconnects from each as soon as it runs; running ones count against the limit.
-fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) -> Result<Verdict, Problem> {
+fn depart(arena: &Arena, server: &Hostile, send: impl Fn(usize) -> Result<TcpStream>) -> Result<String> {
     for index in 0..8 {
         let before = server.calls().len();
         let stream = send(index)?;
@@ -190,44 +170,40 @@ fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) 
         drop(stream);
     }
     let started = server.calls().len();
-    let mut breaches = Breaches::default();
-    breaches.add_if(started > 3, || format!("{started} calls are at work beside a limit of 2"));
-    Ok(breaches.verdict(format!("{started} calls are at work")))
+    arena.breach_if(started > 3, || format!("{started} calls are at work beside a limit of 2"));
+    Ok(format!("{started} calls are at work"))
 }
 
 /// A gateway that runs two requests of a caller at once, and a server that never answers.
-fn with_limit(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
+fn with_limit(arena: &Arena) -> Result<(Hostile, Gateway)> {
     let server = arena.server("e", HANG)?;
     let limits = json!({"concurrentRequests": 2});
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
-    gateway.caller().lists("hang");
+    gateway.lists("hang");
     Ok((server, gateway))
 }
 
 /// Calls with an idempotency key whose callers left.
-pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn departed_idempotent(arena: &Arena) -> Result<String> {
     let (server, gateway) = with_limit(arena)?;
-    let caller = gateway.caller();
-    depart(&server, |index| {
+    depart(arena, &server, |index| {
         let key = format!("key-{index}");
         let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
-        caller.send("POST", "/call_tool", &headers, &call_body("e", "hang", "{}"))
+        gateway.send("POST", "/call_tool", &headers, &call_body("e", "hang", "{}"))
     })
 }
 
 /// Calls in a legacy session whose callers left.
-pub(super) fn departed_session(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn departed_session(arena: &Arena) -> Result<String> {
     let (server, gateway) = with_limit(arena)?;
-    let session = Session::open(&gateway.caller(), "/mcp", &json!({}))?;
-    depart(&server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
+    let session = Session::open(&gateway, "/mcp", &json!({}))?;
+    depart(arena, &server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
 }
 
 /// A page of another origin on this machine sends what needs no preflight.
-pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn other_origin(arena: &Arena) -> Result<String> {
     let (server, gateway) = arena.serve_one(T, &json!({}), "\"t\"")?;
-    let caller = gateway.caller();
-    let mut breaches = Breaches::default();
     let started = server.pids().len();
     for origin in ["http://localhost:3000", "http://127.0.0.1:3000", "null"] {
         let headers = [("origin", origin), ("content-type", "text/plain")];
@@ -236,23 +212,22 @@ pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
             [("/route", tool_use), ("/call_tool", r#"{"server":"e","tool":"t","arguments":{}}"#)]
         {
             let before = server.calls().len();
-            caller.request("POST", path, &headers, body)?;
-            breaches.add_if(server.calls().len() > before, || format!("{path} ran a tool for {origin}"));
+            gateway.request("POST", path, &headers, body)?;
+            arena.breach_if(server.calls().len() > before, || format!("{path} ran a tool for {origin}"));
         }
-        caller.request("POST", "/servers/e/restart", &headers, "")?;
+        gateway.request("POST", "/servers/e/restart", &headers, "")?;
     }
-    breaches.add_if(server.pids().len() > started, || "the server was restarted".to_owned());
-    Ok(breaches.verdict("nothing ran, nothing was restarted"))
+    arena.breach_if(server.pids().len() > started, || "the server was restarted".to_owned());
+    Ok("nothing ran, nothing was restarted".to_owned())
 }
 
 /// A replacement with much work keeps a writer of another file waiting.
-pub(super) fn workspace_work(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn workspace_work(arena: &Arena) -> Result<String> {
     let root = arena.path("root");
     std::fs::create_dir(&root)?;
     std::fs::write(root.join("large.txt"), "ab ".repeat(330_000))?;
     let gateway = arena.serve(&json!({"mcpServers": {"w": {"type": "workspace", "root": root}}}))?;
-    let caller = gateway.caller();
-    caller.lists("search_and_replace");
+    gateway.lists("search_and_replace");
     let operations: Vec<_> = (0..100)
         .map(|index| {
             let (search, replace) = if index % 2 == 0 { ("(a)(b)", "$2$1") } else { ("(b)(a)", "$2$1") };
@@ -263,21 +238,19 @@ pub(super) fn workspace_work(arena: &Arena) -> Result<Verdict, Problem> {
     let (work, wait) = std::thread::scope(|scope| {
         let large = scope.spawn(|| {
             let begin = Instant::now();
-            caller.call_on("w", "search_and_replace", &arguments).map(|_| begin.elapsed())
+            gateway.call_on("w", "search_and_replace", &arguments).map(|_| begin.elapsed())
         });
         let mut longest = Duration::ZERO;
         while !large.is_finished() {
             let begin = Instant::now();
             let other = json!({"path": "other.txt", "content": "text\n", "line_count": 1}).to_string();
-            let _ = caller.call_on("w", "write_to_file", &other);
+            let _ = gateway.call_on("w", "write_to_file", &other);
             longest = longest.max(begin.elapsed());
         }
         (large.join(), longest)
     });
-    let work = work.map_err(|_| Problem::new("the caller broke off"))??;
-    let mut breaches = Breaches::default();
-    breaches.add_if(wait > Duration::from_secs(1), || {
-        format!("a writer waited {wait:.1?} for a work of {work:.1?}")
-    });
-    Ok(breaches.verdict(format!("a writer waited {wait:.1?} for a work of {work:.1?}")))
+    let work = work.map_err(|_| anyhow!("the caller broke off"))??;
+    let seen = format!("a writer waited {wait:.1?} for a work of {work:.1?}");
+    arena.breach_if(wait > Duration::from_secs(1), || seen.clone());
+    Ok(seen)
 }

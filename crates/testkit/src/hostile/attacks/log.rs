@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::Breaches;
 use crate::hostile::arena::Arena;
-use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
 
 const TOOLS: &str =
@@ -44,36 +43,34 @@ fn secrets() -> Vec<Value> {
 }
 
 /// Secrets in arguments, and in results that repeat them.
-pub(super) fn secrets_in_clear(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn secrets_in_clear(arena: &Arena) -> Result<String> {
     let (_server, mut gateway) = arena.serve_one(TOOLS, &json!({}), "\"t\"")?;
-    let caller = gateway.caller();
     let documents = secrets();
-    let mut breaches = Breaches::default();
     for (index, document) in documents.iter().enumerate() {
         let correlation = format!("secret-{index}");
         let headers = [("content-type", "application/json"), ("x-correlation-id", correlation.as_str())];
         let body = json!({"server": "e", "tool": "t", "arguments": document}).to_string();
-        caller.request("POST", "/call_tool", &headers, &body)?;
+        gateway.request("POST", "/call_tool", &headers, &body)?;
     }
     let last = format!("secret-{}", documents.len() - 1);
-    let entry = |id: &str| caller.get(&format!("/logs?correlationId={id}")).map(|answer| answer.text());
+    let entry = |id: &str| gateway.get(&format!("/logs?correlationId={id}")).map(|answer| answer.text());
     let written = || entry(&last).is_ok_and(|text| text.contains(&last));
     let came = eventually_blocking(Duration::from_secs(10), "the entries", written);
-    breaches.add_if(came.is_err(), || "the entries did not come".to_owned());
-    let all = caller.get("/logs?limit=1000")?.json()?;
+    arena.breach_if(came.is_err(), || "the entries did not come".to_owned());
+    let all = gateway.get("/logs?limit=1000")?.json()?;
     let entries = entries_of(&all);
     for (index, document) in documents.iter().enumerate() {
         let id = format!("\"secret-{index}\"");
         let clear = entries.iter().any(|entry| entry.contains(&id) && entry.contains("Canary"));
-        breaches.add_if(clear, || format!("{document}"));
+        arena.breach_if(clear, || format!("{document}"));
     }
     gateway.stop()?;
     for file in arena.path("data").read_dir()? {
         let bytes = std::fs::read(file?.path()).unwrap_or_default();
         let clear = bytes.windows(6).any(|window| window == b"Canary");
-        breaches.add_if(clear, || "a file of the data directory has a secret".to_owned());
+        arena.breach_if(clear, || "a file of the data directory has a secret".to_owned());
     }
-    Ok(breaches.verdict(format!("none of {} secrets is in the log", documents.len())))
+    Ok(format!("none of {} secrets is in the log", documents.len()))
 }
 
 fn entries_of(answer: &Value) -> Vec<String> {
@@ -104,35 +101,31 @@ fn depth(text: &[u8]) -> usize {
 }
 
 /// One result makes the whole log unreadable for common parsers.
-pub(super) fn deep_result(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn deep_result(arena: &Arena) -> Result<String> {
     let (_server, gateway) = arena.serve_one(TOOLS, &json!({}), "\"t\"")?;
-    let caller = gateway.caller();
-    caller.call_on("e", "deep", r#"{"levels":5000}"#)?;
-    let written = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("\"deep\""));
+    gateway.call_on("e", "deep", r#"{"levels":5000}"#)?;
+    let written = || gateway.get("/logs").is_ok_and(|answer| answer.text().contains("\"deep\""));
     let _ = eventually_blocking(Duration::from_secs(10), "the entry", written);
-    let deepest = depth(&caller.get("/logs")?.body);
-    let mut breaches = Breaches::default();
+    let deepest = depth(&gateway.get("/logs")?.body);
     // jq stops at 256 levels in its older versions, Python at about 1,000.
-    breaches.add_if(deepest > 250, || format!("/logs is nested {deepest} deep"));
-    Ok(breaches.verdict(format!("/logs is nested {deepest} deep")))
+    arena.breach_if(deepest > 250, || format!("/logs is nested {deepest} deep"));
+    Ok(format!("/logs is nested {deepest} deep"))
 }
 
 /// A command that fails writes its environment into the error.
-pub(super) fn handler_environment(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn handler_environment(arena: &Arena) -> Result<String> {
     let ran = arena.path("ran");
     let code = format!("echo \"token=$TOKEN\" >&2; : > '{}'; exit 3", ran.display());
     let handler = json!({"command": "sh", "args": ["-c", code], "env": {"TOKEN": "toolsecret123"}});
     let tool = json!({"description": "fails", "inputSchema": {"type": "object"}, "handler": handler});
     let gateway = arena.serve(&json!({"tools": {"h": tool}}))?;
-    let caller = gateway.caller();
-    caller.lists("\"h\"");
-    let answer = caller.call("h", "{}")?.text();
-    let mut breaches = Breaches::default();
-    breaches.add_if(!ran.exists(), || format!("the command did not run: {answer}"));
-    breaches.add_if(answer.contains("toolsecret123"), || "the answer has the value".to_owned());
-    let written = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("\"h\""));
+    gateway.lists("\"h\"");
+    let answer = gateway.call("h", "{}")?.text();
+    arena.breach_if(!ran.exists(), || format!("the command did not run: {answer}"));
+    arena.breach_if(answer.contains("toolsecret123"), || "the answer has the value".to_owned());
+    let written = || gateway.get("/logs").is_ok_and(|answer| answer.text().contains("\"h\""));
     let _ = eventually_blocking(Duration::from_secs(10), "the entry", written);
-    let logged = caller.get("/logs")?.text().contains("toolsecret123");
-    breaches.add_if(logged, || "the log has the value".to_owned());
-    Ok(breaches.verdict("the value is hidden"))
+    let logged = gateway.get("/logs")?.text().contains("toolsecret123");
+    arena.breach_if(logged, || "the log has the value".to_owned());
+    Ok("the value is hidden".to_owned())
 }

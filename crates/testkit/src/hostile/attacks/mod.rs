@@ -12,12 +12,13 @@ mod prose;
 mod strays;
 mod terminal;
 
+use anyhow::Result;
 use serde_json::Value;
 
-use super::arena::Gateway;
+use super::arena::Arena;
 use super::caller::{Answer, Caller};
 use super::session::Session;
-use super::{Attack, Attempt, Cost, Problem, Verdict};
+use super::{Attack, Attempt, Cost};
 
 /// Most resident memory of the gateway under any flood.
 pub(crate) const MEMORY: u64 = 300 << 20;
@@ -102,47 +103,41 @@ pub const ATTACKS: &[Attack] = &[
     expensive("workspace-work", "work on one file does not stop others", load::workspace_work),
 ];
 
-/// The breaches that an attack has found.
-#[derive(Default)]
-struct Breaches(Vec<String>);
-
-impl Breaches {
-    fn add(&mut self, what: String) {
-        self.0.push(what);
+/// What an attack can find broken.
+impl Arena {
+    fn breach(&self, what: String) {
+        self.breaches.borrow_mut().push(what);
     }
 
-    fn add_if(&mut self, broken: bool, what: impl FnOnce() -> String) {
+    fn breach_if(&self, broken: bool, what: impl FnOnce() -> String) {
         if broken {
-            self.0.push(what());
+            self.breach(what());
         }
     }
 
     /// A character that can mislead a person at a terminal.
-    fn add_control(&mut self, whose: &str, text: &[u8]) {
+    fn breach_control(&self, whose: &str, text: &[u8]) {
         if let Some(character) = raw_control(text) {
-            self.0.push(format!("{whose} has {character:?}"));
+            self.breach(format!("{whose} has {character:?}"));
         }
     }
 
-    /// More memory than any flood may take.
-    fn add_memory(&mut self, gateway: &Gateway) {
-        let peak = gateway.peak();
-        self.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
+    /// More memory than it may take. Returns the peak as text.
+    fn breach_memory(&self, peak: u64, most: u64) -> String {
+        let text = format!("{} MB at the peak", peak >> 20);
+        self.breach_if(peak > most, || text.clone());
+        text
     }
 
     /// An answer that is not a success, to a caller who floods nobody.
-    fn add_refusal(&mut self, answer: &Answer) {
+    fn breach_refusal(&self, answer: &Answer) {
         let status = answer.status;
-        self.add_if(status != 200, || format!("another server's call was answered with {status}"));
-    }
-
-    fn verdict(&self, otherwise: impl Into<String>) -> Verdict {
-        Verdict::of(&self.0, otherwise)
+        self.breach_if(status != 200, || format!("another server's call was answered with {status}"));
     }
 }
 
 /// The lists of tools that models get, each with its name.
-fn all_lists(caller: &Caller) -> Result<Vec<(&'static str, String)>, Problem> {
+fn all_lists(caller: &Caller) -> Result<Vec<(&'static str, String)>> {
     let mut lists = Vec::new();
     for path in ["/tools", "/tools/openai", "/tools/anthropic", "/tools/gemini"] {
         lists.push((path, caller.get(path)?.text()));
@@ -159,7 +154,7 @@ fn last_message(body: &str) -> String {
 }
 
 /// The tools of a list in any format: every object with a name and something that describes it.
-fn list_names(text: &str) -> Result<Vec<(String, Value)>, Problem> {
+fn list_names(text: &str) -> Result<Vec<(String, Value)>> {
     let mut found = Vec::new();
     collect_named(&serde_json::from_str(text)?, &mut found);
     Ok(found)
@@ -195,8 +190,4 @@ fn raw_control(bytes: &[u8]) -> Option<char> {
 pub(crate) fn descriptors() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(1 << 20).saturating_sub(200)
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{} MB", bytes >> 20)
 }

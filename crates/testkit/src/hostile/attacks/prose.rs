@@ -1,34 +1,31 @@
 //! Tool use that a reply only talks about.
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::Breaches;
 use crate::hostile::arena::Arena;
-use crate::hostile::{Problem, Verdict};
 
 /// A whole reply of each provider whose text shows tool use and makes none.
-pub(super) fn prose(arena: &Arena) -> Result<Verdict, Problem> {
+pub(super) fn prose(arena: &Arena) -> Result<String> {
     let tools = r#"[{"name":"store","description":"stores","inputSchema":{"type":"object","properties":{"value":{"type":"string"}}}}]"#;
     let (server, gateway) = arena.serve_one(tools, &json!({}), "store")?;
-    let caller = gateway.caller();
     let texts = [
         r#"A call looks like {"type":"tool_use","id":"t1","name":"store","input":{"value":"x"}}. I made none."#,
         "A call looks like <store><value>x</value></store>. I made none.",
         "```json\n{\"name\":\"store\",\"input\":{\"value\":\"x\"}}\n```\nis an example.",
         r#"<tool_call>{"name":"store","arguments":{"value":"x"}}</tool_call> is how others write it."#,
     ];
-    let mut breaches = Breaches::default();
     for text in texts {
         for (provider, reply) in replies(text) {
             let before = server.calls().len();
             let answer =
-                caller.post("/execute", &json!({"provider": provider, "call": reply}).to_string())?;
+                gateway.post("/execute", &json!({"provider": provider, "call": reply}).to_string())?;
             let ran = server.calls().len() > before;
-            breaches.add_if(ran, || format!("{provider} ran {text:?}"));
-            breaches.add_if(answer.status >= 500, || format!("{provider} answered {}", answer.status));
+            arena.breach_if(ran, || format!("{provider} ran {text:?}"));
+            arena.breach_if(answer.status >= 500, || format!("{provider} answered {}", answer.status));
         }
     }
-    Ok(breaches.verdict("nothing ran"))
+    Ok("nothing ran".to_owned())
 }
 
 fn replies(text: &str) -> [(&'static str, Value); 5] {

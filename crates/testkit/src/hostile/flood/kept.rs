@@ -3,7 +3,8 @@
 use std::io::{self, BufReader, Write as _};
 use std::net::TcpStream;
 
-use crate::hostile::Problem;
+use anyhow::Result;
+
 use crate::hostile::caller::{Caller, Head};
 
 pub(super) struct Kept {
@@ -13,7 +14,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Connects, to send the same request repeatedly.
-    pub(super) fn open(caller: &Caller, path: &str, body: &str) -> Result<Self, Problem> {
+    pub(super) fn open(caller: &Caller, path: &str, body: &str) -> Result<Self> {
         let request = caller.message("POST", path, &[("content-type", "application/json")], body);
         Ok(Self { reader: BufReader::new(caller.connect()?), request })
     }

@@ -8,12 +8,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::arena::{Arena, Gateway, IN_BACKGROUND, Programs, Running};
 use super::attacks::MEMORY;
 use super::caller::{Caller, call_body};
-use super::problem::{Attempt as _, Problem};
 use kept::Kept;
 pub use noise::{run_busy, run_flood};
 
@@ -38,22 +38,11 @@ pub struct Flood {
     pub duration: Duration,
 }
 
-/// What must hold under all floods.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Most resident bytes.
-    pub memory: u64,
-    /// The allowed p99 of other calls, as a multiple of the p99 next to busy programs.
-    pub ratio: f64,
-    /// Slowest answer of `/health`.
-    pub health: Duration,
-}
+/// The allowed p99 of other calls, as a multiple of the p99 next to busy programs.
+const RATIO: f64 = 3.0;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { memory: MEMORY, ratio: 3.0, health: Duration::from_millis(200) }
-    }
-}
+/// The slowest allowed answer of `/health`.
+const HEALTH: Duration = Duration::from_millis(200);
 
 /// Times of calls.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +72,6 @@ pub struct Measured {
     pub slowest: Duration,
     /// Peak resident memory.
     pub peak: u64,
-    /// What must hold.
-    pub limits: Limits,
 }
 
 impl Measured {
@@ -95,7 +82,6 @@ impl Measured {
 
     fn rows(&self) -> [(&'static str, String, Option<bool>); 10] {
         let micros = |time: Duration| format!("{} µs", time.as_micros());
-        let limits = self.limits;
         [
             ("quiet p50", micros(self.quiet.p50), None),
             ("quiet p99", micros(self.quiet.p99), None),
@@ -105,8 +91,8 @@ impl Measured {
             ("p99 / quiet", format!("{:.2}", self.ratio(self.quiet)), None),
             (
                 "p99 / busy",
-                format!("{:.2} (at most {:.1})", self.ratio(self.busy), limits.ratio),
-                Some(self.ratio(self.busy) <= limits.ratio),
+                format!("{:.2} (at most {:.1})", self.ratio(self.busy), RATIO),
+                Some(self.ratio(self.busy) <= RATIO),
             ),
             (
                 "failed calls",
@@ -115,18 +101,13 @@ impl Measured {
             ),
             (
                 "slowest /health",
-                format!(
-                    "{} ms of {} (at most {})",
-                    self.slowest.as_millis(),
-                    self.asked,
-                    limits.health.as_millis()
-                ),
-                Some(self.asked > 0 && self.slowest <= limits.health),
+                format!("{} ms of {} (at most {})", self.slowest.as_millis(), self.asked, HEALTH.as_millis()),
+                Some(self.asked > 0 && self.slowest <= HEALTH),
             ),
             (
                 "peak memory",
-                format!("{} MB (at most {})", self.peak >> 20, limits.memory >> 20),
-                Some(self.peak > 0 && self.peak <= limits.memory),
+                format!("{} MB (at most {})", self.peak >> 20, MEMORY >> 20),
+                Some(self.peak > 0 && self.peak <= MEMORY),
             ),
         ]
     }
@@ -152,16 +133,15 @@ impl Display for Measured {
 }
 
 /// Measures calls of a well-behaved server, first alone, then during all floods.
-pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Problem> {
+pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured> {
     let arena = Arena::new(programs)?;
     let gateway = arena.serve(&configuration(&arena)?)?;
-    let caller = gateway.caller();
-    if !caller.lists("\"t\"") || !caller.lists("flood_requests") {
-        return Err(Problem::new("the servers of the flood do not start"));
+    if !gateway.lists("\"t\"") || !gateway.lists("flood_requests") {
+        bail!("the servers of the flood do not start");
     }
     // The first calls warm the gateway up.
-    times(&caller, &|done| done >= flood.calls / 4);
-    let quiet = times(&caller, &|done| done >= flood.calls);
+    times(&gateway, &|done| done >= flood.calls / 4);
+    let quiet = times(&gateway, &|done| done >= flood.calls);
     let busy = beside_busy(programs, &gateway, flood.duration / 2)?;
     for name in LISTINGS {
         // Read with the next listing, which the flood asks for.
@@ -183,11 +163,11 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
                 std::thread::sleep(Duration::from_millis(100).saturating_sub(took));
             }
         });
-        let flooded = times(&caller, &|_| Instant::now() >= until);
+        let flooded = times(&gateway, &|_| Instant::now() >= until);
         over.store(true, Ordering::Relaxed);
         flooded
     });
-    noise.wait(Duration::from_secs(90)).attempting("ending the floods")?;
+    noise.wait(Duration::from_secs(90)).context("ending the floods")?;
     let slowest = u64::try_from(slowest.into_inner()).unwrap_or(u64::MAX);
     Ok(Measured {
         quiet,
@@ -196,12 +176,11 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
         asked: asked.into_inner(),
         slowest: Duration::from_micros(slowest),
         peak: gateway.peak(),
-        limits: Limits::default(),
     })
 }
 
 /// Measures calls next to as many busy programs as there are flooding ones.
-fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Result<Times, Problem> {
+fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Result<Times> {
     let until = Instant::now() + duration;
     let mut running = Vec::new();
     for _ in 0..FLOODING {
@@ -209,9 +188,9 @@ fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Re
         busy.arg(duration.as_secs().max(1).to_string());
         running.push(Running::start(busy)?);
     }
-    let times = times(&gateway.caller(), &|_| Instant::now() >= until);
+    let times = times(gateway, &|_| Instant::now() >= until);
     for mut busy in running {
-        busy.wait(Duration::from_secs(90)).attempting("ending the busy programs")?;
+        busy.wait(Duration::from_secs(90)).context("ending the busy programs")?;
     }
     Ok(times)
 }
@@ -224,7 +203,7 @@ fn in_background(programs: &Programs, role: &str) -> Command {
 }
 
 /// One good server, and one for each flood; these run with the lowest priority.
-fn configuration(arena: &Arena) -> Result<Value, Problem> {
+fn configuration(arena: &Arena) -> Result<Value> {
     let tool = |name: &str| format!(r#"[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]"#);
     let good = arena.server("good", &tool("t"))?;
     let mut servers = serde_json::Map::new();
@@ -245,7 +224,7 @@ fn configuration(arena: &Arena) -> Result<Value, Problem> {
 
 fn ask_health(gateway: &Gateway) -> Duration {
     let begin = Instant::now();
-    match gateway.caller().get("/health") {
+    match gateway.get("/health") {
         Ok(answer) if answer.status == 200 => begin.elapsed(),
         // No answer is slower than every answer.
         _ => Duration::from_hours(1),

@@ -1,14 +1,14 @@
 //! The arguments of a call, with texts that let a model correct itself.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The arguments of a call, or of one operation in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arguments<'a>(pub(super) &'a Map<String, Value>);
+pub(crate) struct Arguments<'a>(pub(crate) &'a Map<String, Value>);
 
 impl<'a> Arguments<'a> {
     /// Refuses names that are not known.
-    pub(super) fn only(self, known: &[&str]) -> Result<(), String> {
+    pub(crate) fn only(self, known: &[&str]) -> Result<(), String> {
         match self.0.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => {
@@ -18,22 +18,30 @@ impl<'a> Arguments<'a> {
     }
 
     /// A value that is there; `null` counts as absent, as some callers fill in what is optional.
-    pub(super) fn get(self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn get(self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    pub(super) fn text(self, name: &str) -> Result<&'a str, String> {
-        match self.get(name) {
+    pub(crate) fn text(self, name: &str) -> Result<&'a str, String> {
+        match self.0.get(name) {
             Some(Value::String(text)) => Ok(text),
             other => Err(expected(name, "a string", other)),
         }
     }
 
-    pub(super) fn text_or(self, name: &str, otherwise: &'a str) -> Result<&'a str, String> {
+    /// A number of any kind.
+    pub(crate) fn number(self, name: &str) -> Result<&'a Number, String> {
+        match self.0.get(name) {
+            Some(Value::Number(number)) => Ok(number),
+            other => Err(expected(name, "a number", other)),
+        }
+    }
+
+    pub(crate) fn text_or(self, name: &str, otherwise: &'a str) -> Result<&'a str, String> {
         if self.get(name).is_some() { self.text(name) } else { Ok(otherwise) }
     }
 
-    pub(super) fn flag(self, name: &str) -> Result<bool, String> {
+    pub(crate) fn flag(self, name: &str) -> Result<bool, String> {
         match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -42,12 +50,12 @@ impl<'a> Arguments<'a> {
     }
 
     /// A whole number that is not negative.
-    pub(super) fn number(self, name: &str) -> Result<usize, String> {
+    pub(crate) fn whole(self, name: &str) -> Result<usize, String> {
         whole(self.get(name)).ok_or_else(|| expected(name, "a whole number, 0 or more", self.get(name)))
     }
 
     /// The first and the last line of a range, from 1.
-    pub(super) fn lines(self) -> Result<(Option<usize>, Option<usize>), String> {
+    pub(crate) fn lines(self) -> Result<(Option<usize>, Option<usize>), String> {
         let (first, last) = (self.line("start_line")?, self.line("end_line")?);
         match (first, last) {
             (Some(first), Some(last)) if first > last => {
@@ -68,7 +76,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Objects in a list; also as JSON text, which is how some callers give them.
-    pub(super) fn objects(self, name: &str, most: usize) -> Result<Vec<Map<String, Value>>, String> {
+    pub(crate) fn objects(self, name: &str, most: usize) -> Result<Vec<Map<String, Value>>, String> {
         let wanted = "a list of objects";
         let list = match self.get(name) {
             Some(Value::Array(list)) => list.clone(),
@@ -88,7 +96,7 @@ impl<'a> Arguments<'a> {
         list.into_iter()
             .map(|entry| match entry {
                 Value::Object(members) => Ok(members),
-                other => Err(expected(name, wanted, Some(&Value::Array(vec![other])))),
+                _ => Err(format!("argument `{name}` must be {wanted}, not a list of something else")),
             })
             .collect()
     }
@@ -111,7 +119,7 @@ fn expected(name: &str, wanted: &str, found: Option<&Value>) -> String {
         Some(Value::Bool(_)) => "a boolean",
         Some(Value::Number(number)) => return format!("argument `{name}` must be {wanted}, not {number}"),
         Some(Value::String(_)) => "a string",
-        Some(Value::Array(_)) => "a list of something else",
+        Some(Value::Array(_)) => "an array",
         Some(Value::Object(_)) => "an object",
     };
     format!("argument `{name}` must be {wanted}, not {found}")
