@@ -69,7 +69,7 @@ impl Endpoint {
         if !takes_events(&request.headers) {
             return Err(not_acceptable(None));
         }
-        if !request.headers.contains_key(header::SESSION) || request.is_modern() {
+        if !request.headers.contains_key(&header::SESSION) || request.is_modern() {
             // Streams without a session are those of the modern era, and they begin with a POST.
             return Ok(not_allowed("Method not allowed: send `subscriptions/listen`"));
         }

@@ -27,7 +27,7 @@ pub struct HttpRequest {
 impl HttpRequest {
     /// The version that its header names.
     pub(crate) fn version(&self) -> Option<&str> {
-        self.headers.get(header::PROTOCOL_VERSION)?.to_str().ok()
+        self.headers.get(&header::PROTOCOL_VERSION)?.to_str().ok()
     }
 
     /// Whether it says that it is of the modern era.

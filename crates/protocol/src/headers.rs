@@ -5,18 +5,20 @@ use serde_json::Value;
 
 /// Names of headers.
 pub mod header {
+    use http::HeaderName;
+
     /// The negotiated protocol version.
-    pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+    pub static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
     /// The method of a modern request.
-    pub const METHOD: &str = "mcp-method";
+    pub static METHOD: HeaderName = HeaderName::from_static("mcp-method");
     /// The tool, prompt or resource of a modern request.
-    pub const NAME: &str = "mcp-name";
+    pub static NAME: HeaderName = HeaderName::from_static("mcp-name");
     /// The session of a legacy connection.
-    pub const SESSION: &str = "mcp-session-id";
+    pub static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
     /// Prefix of the name of a mirrored tool parameter.
     pub const PARAMETER_PREFIX: &str = "mcp-param-";
     /// Where an interrupted legacy stream resumes.
-    pub const LAST_EVENT: &str = "last-event-id";
+    pub static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 }
 
 /// A tool parameter that is mirrored into a header (MCP 2026-07-28, SEP-2243).

@@ -44,7 +44,7 @@ pub(crate) async fn post(
             return open(endpoint, &http, view, request).await;
         }
         // Whether somebody is there may be asked before anything else.
-        if request.method == method::PING && !http.headers.contains_key(header::SESSION) {
+        if request.method == method::PING && !http.headers.contains_key(&header::SESSION) {
             let answer = message(&request.id, &Ok(RawJson::empty_object()));
             return Ok(uncounted_response(StatusCode::OK, answer));
         }
@@ -76,7 +76,7 @@ async fn open(
     let text = counted_message(endpoint, &http.context, &request.id, &Ok(result)).await;
     let mut response = json_response(StatusCode::OK, text);
     if let Ok(id) = HeaderValue::from_str(&session.id) {
-        response.headers_mut().insert(header::SESSION, id);
+        response.headers_mut().insert(&header::SESSION, id);
     }
     Ok(response)
 }
@@ -88,13 +88,13 @@ fn session_of(
     request: Option<RawJson>,
 ) -> Result<Arc<Session>, Refused> {
     let refused = |status, code, message: &str| Refused::new(status, request, RpcError::new(code, message));
-    if let Some(version) = http.headers.get(header::PROTOCOL_VERSION)
+    if let Some(version) = http.headers.get(&header::PROTOCOL_VERSION)
         && !version.to_str().is_ok_and(is_known_legacy)
     {
         let message = "Bad Request: Unsupported protocol version";
         return Err(refused(StatusCode::BAD_REQUEST, BAD_REQUEST, message));
     }
-    let Some(id) = http.headers.get(header::SESSION).and_then(|id| id.to_str().ok()) else {
+    let Some(id) = http.headers.get(&header::SESSION).and_then(|id| id.to_str().ok()) else {
         let message = "Bad Request: Mcp-Session-Id header is required";
         return Err(refused(StatusCode::BAD_REQUEST, BAD_REQUEST, message));
     };
@@ -152,7 +152,7 @@ pub(crate) async fn post_batch(
     http: HttpRequest,
     batch: Batch,
 ) -> Result<Response, Refused> {
-    if !http.headers.contains_key(header::SESSION) {
+    if !http.headers.contains_key(&header::SESSION) {
         let error =
             RpcError::new(code::INVALID_REQUEST, "a list of messages needs a session: send one at a time");
         return Err(Refused::new(StatusCode::BAD_REQUEST, None, error));
@@ -180,7 +180,7 @@ fn rest(reader: Reader) -> impl futures_util::Stream<Item = Bytes> + Send {
 pub(crate) fn get(endpoint: &Endpoint, http: &HttpRequest) -> Result<Response, Refused> {
     let refused = |status, message| Refused::new(status, None, RpcError::new(BAD_REQUEST, message));
     let session = session_of(endpoint, http, None)?;
-    let last = http.headers.get(header::LAST_EVENT).and_then(|id| id.to_str().ok()).and_then(parse_event_id);
+    let last = http.headers.get(&header::LAST_EVENT).and_then(|id| id.to_str().ok()).and_then(parse_event_id);
     // Without an event to come back to: what nobody heard yet.
     let (number, after) = last.map_or((0, None), |(number, after)| (number, Some(after)));
     let stream = session

@@ -2,6 +2,7 @@
 
 pub(crate) mod listen;
 
+use std::fmt;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -11,7 +12,7 @@ use gateway_protocol::{
     RawJson, Request, RpcError, code, encode_header_value, header, is_modern, meta, method,
     supported_versions,
 };
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, header::AsHeaderName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -101,7 +102,7 @@ pub(crate) fn check(
             params.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
         // A contradiction comes first: it says nothing about the version.
         if let Some(headers) = headers {
-            same(headers, header::PROTOCOL_VERSION, Some(&meta.version))?;
+            same(headers, &header::PROTOCOL_VERSION, Some(&meta.version))?;
         }
         if !supported_versions().contains(&meta.version.as_str()) || !is_modern(&meta.version) {
             let data = json!({"supported": supported_versions(), "requested": meta.version});
@@ -199,12 +200,12 @@ pub(crate) async fn answer(checked: Checked, sink: Sink) -> Result<RawJson, RpcE
 fn check_headers(checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
     let request = &checked.request;
     let params = request.params.as_ref();
-    same(headers, header::METHOD, Some(&request.method))?;
+    same(headers, &header::METHOD, Some(&request.method))?;
     let text = |raw: &Option<RawJson>| raw.as_ref().and_then(|raw| raw.read::<String>().ok());
     let (name, uri) = (text(&checked.name), text(&checked.uri));
     match request.method.as_str() {
         method::CALL_TOOL => {
-            same(headers, header::NAME, name.as_deref())?;
+            same(headers, &header::NAME, name.as_deref())?;
             let name = name.unwrap_or_default();
             let catalogue = checked.caller.endpoint.fleet().catalogue();
             let Ok(tool) = checked.caller.view.tool(&catalogue, &name) else { return Ok(()) };
@@ -220,9 +221,9 @@ fn check_headers(checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError>
             }
             Ok(())
         }
-        asked if tasks::is_meant(asked) => same(headers, header::NAME, tasks::task_id(params).as_deref()),
-        method::GET_PROMPT => same(headers, header::NAME, name.as_deref()),
-        method::READ_RESOURCE => same(headers, header::NAME, uri.as_deref()),
+        asked if tasks::is_meant(asked) => same(headers, &header::NAME, tasks::task_id(params).as_deref()),
+        method::GET_PROMPT => same(headers, &header::NAME, name.as_deref()),
+        method::READ_RESOURCE => same(headers, &header::NAME, uri.as_deref()),
         _ => Ok(()),
     }
 }
@@ -235,7 +236,11 @@ fn plain_text(value: &Value) -> Option<String> {
     }
 }
 
-fn same(headers: &HeaderMap, name: &str, wanted: Option<&str>) -> Result<(), RpcError> {
+fn same(
+    headers: &HeaderMap,
+    name: impl AsHeaderName + fmt::Display + Copy,
+    wanted: Option<&str>,
+) -> Result<(), RpcError> {
     let given = headers.get(name).map(|value| decoded(value.as_bytes()));
     if given.as_ref().map(Option::as_deref) == wanted.map(Some) {
         return Ok(());

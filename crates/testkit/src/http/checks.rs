@@ -60,12 +60,12 @@ pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -
     };
     // A request without a version in its body is refused for that, not for its header.
     if let Some(version) = message.meta().and_then(|meta| meta.version.as_deref())
-        && text_of(headers, header::PROTOCOL_VERSION) != Some(version)
+        && text_of(headers, header::PROTOCOL_VERSION.as_str()) != Some(version)
     {
-        return mismatch(header::PROTOCOL_VERSION);
+        return mismatch(header::PROTOCOL_VERSION.as_str());
     }
-    if text_of(headers, header::METHOD) != Some(message.method()) {
-        return mismatch(header::METHOD);
+    if text_of(headers, header::METHOD.as_str()) != Some(message.method()) {
+        return mismatch(header::METHOD.as_str());
     }
     let params = message.params.as_ref();
     let name = match message.method() {
@@ -75,9 +75,9 @@ pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -
         "tasks/get" | "tasks/update" | "tasks/cancel" => params.and_then(|params| params.task.as_deref()),
         _ => return Ok(()),
     };
-    let given = text_of(headers, header::NAME);
+    let given = text_of(headers, header::NAME.as_str());
     if given != name && given.and_then(decode).as_deref() != name {
-        return mismatch(header::NAME);
+        return mismatch(header::NAME.as_str());
     }
     if name != Some("header_echo") {
         return Ok(());

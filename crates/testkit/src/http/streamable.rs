@@ -40,7 +40,7 @@ pub(crate) async fn post(
     check_kinds(&request.headers)?;
     let message = Message::parse(&request.body)
         .map_err(|error| refusal(400, &RpcError::new(code::PARSE_ERROR, error.to_string())))?;
-    let version = text_of(&request.headers, header::PROTOCOL_VERSION);
+    let version = text_of(&request.headers, header::PROTOCOL_VERSION.as_str());
     let era = era_of(server.options.era, &message, version);
     let (session, is_new) = match era {
         SpeaksNow::Modern => {
@@ -86,7 +86,7 @@ pub(crate) async fn post(
         && let Ok(id) = HeaderValue::from_str(&session.id)
     {
         server.subscribers.add_session(session);
-        response.headers_mut().insert(header::SESSION, id);
+        response.headers_mut().insert(&header::SESSION, id);
     }
     Ok(response)
 }
@@ -96,7 +96,7 @@ pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Result<Respons
     let session = find_session(server, request)?;
     let opening = Some(": here you will hear of changes\n\n".into());
     if server.everything.is_some() {
-        return Ok(resumable(&session, text_of(&request.headers, header::LAST_EVENT), opening));
+        return Ok(resumable(&session, text_of(&request.headers, header::LAST_EVENT.as_str()), opening));
     }
     let (sender, messages) = mpsc::unbounded_channel();
     session.attach(Outbox::Events(sender));
@@ -141,7 +141,7 @@ fn legacy_session(
         let id = format!("fixture-{}-{number}", std::process::id());
         return Ok((Some(Arc::new(Session::new(id, None))), true));
     }
-    let version = text_of(&request.headers, header::PROTOCOL_VERSION);
+    let version = text_of(&request.headers, header::PROTOCOL_VERSION.as_str());
     if version.is_some_and(|version| !is_known_legacy(version)) {
         let error = RpcError::new(LEGACY_BAD_REQUEST, "Bad Request: Unsupported protocol version");
         return Err(Box::new(refusal(400, &error)));
@@ -164,7 +164,7 @@ fn find_session(server: &Server, request: &HttpRequest) -> Result<Arc<Session>, 
 }
 
 fn session_of(server: &Server, request: &HttpRequest) -> Result<Arc<Session>, Refused> {
-    let Some(id) = text_of(&request.headers, header::SESSION) else {
+    let Some(id) = text_of(&request.headers, header::SESSION.as_str()) else {
         let error = RpcError::new(LEGACY_BAD_REQUEST, "Bad Request: Mcp-Session-Id header is required");
         return Err(Box::new(refusal(400, &error)));
     };

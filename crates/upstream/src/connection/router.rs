@@ -1,6 +1,6 @@
 //! Brings messages that came on one shared stream to those who wait for them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub(super) struct Router {
     pub(super) limit: usize,
     pub(super) events: Arc<EventSink>,
     pub(super) status: Arc<Status>,
-    pending: HashMap<u64, Entry>,
+    pending: BTreeMap<u64, Entry>,
     /// The owner of the call that was given up last, and when: its last words may be on their way.
     given_up: Option<(Instant, Option<Arc<str>>)>,
 }
@@ -66,7 +66,7 @@ impl Router {
         events: Arc<EventSink>,
         status: Arc<Status>,
     ) -> Self {
-        Self { upstream, limit, events, status, pending: HashMap::new(), given_up: None }
+        Self { upstream, limit, events, status, pending: BTreeMap::new(), given_up: None }
     }
 
     /// Adds a request whose last byte stands at `end`.
@@ -95,7 +95,7 @@ impl Router {
 
     /// Ends every request. Those whose bytes did not all leave us cannot have run.
     pub(super) fn lose_all(&mut self, written: u64, reason: &str) {
-        for (_, entry) in self.pending.drain() {
+        for entry in std::mem::take(&mut self.pending).into_values() {
             let (upstream, reason) = (self.upstream.clone(), reason.to_owned());
             // Without its line end a message may still be read when the stream closes.
             let error = if written + 1 < entry.end {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gateway_protocol::{RawJson, header};
 use http::StatusCode;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderValue};
 use reqwest::Response;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -75,7 +75,7 @@ async fn listen_legacy(http: &Http, answered: oneshot::Sender<()>) {
         }
         let mut headers = session.headers();
         if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
-            headers.insert(HeaderName::from_static(header::LAST_EVENT), id);
+            headers.insert(&header::LAST_EVENT, id);
         }
         let began = Instant::now();
         let answer = timeout(HEAD_PATIENCE, http.client.get_events(headers)).await;

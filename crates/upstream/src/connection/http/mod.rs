@@ -16,7 +16,7 @@ use bytes::Bytes;
 use gateway_config::UpstreamId;
 use gateway_protocol::{Incoming, Notification, RawJson, RequestId, RpcError, header, method, parse_message};
 use http::StatusCode;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderValue};
 use reqwest::Response;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep;
@@ -218,7 +218,7 @@ impl Http {
         if status == StatusCode::NOT_FOUND && session.has_id() {
             return Err(Trouble::SessionGone);
         }
-        let new_session = response.headers().get(header::SESSION).cloned();
+        let new_session = response.headers().get(&header::SESSION).cloned();
         if !status.is_success() {
             let body =
                 deadline.wait(self.client.error_body(&mut response)).await.map_err(Trouble::Timeout)?;
@@ -306,7 +306,7 @@ impl Http {
 
     async fn resume(&self, session: &Session, last_id: &str) -> Option<Response> {
         let mut headers = session.headers();
-        headers.insert(HeaderName::from_static(header::LAST_EVENT), HeaderValue::from_str(last_id).ok()?);
+        headers.insert(&header::LAST_EVENT, HeaderValue::from_str(last_id).ok()?);
         let response = self.client.get_events(headers).await.ok()?;
         (response.status().is_success() && client::is_stream(&response)).then_some(response)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use gateway_config::HttpMode;
 use gateway_protocol::{MODERN, RawJson, RpcError, header, method, write_notification};
 use http::StatusCode;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderValue};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 
@@ -153,7 +153,7 @@ async fn discover(http: &Http, who: &Introduction, until: Instant) -> Result<Dis
     let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
     let call = handshake_call(method::DISCOVER, &[], &entries, until);
     let mut headers = HeaderMap::new();
-    headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), HeaderValue::from_static(MODERN));
+    headers.insert(&header::PROTOCOL_VERSION, HeaderValue::from_static(MODERN));
     modern_headers(&mut headers, &call);
     let outcome = match http.ask(&Session::default(), headers, &call).await {
         Ok(answer) => answer.outcome,

@@ -43,13 +43,13 @@ impl Session {
         match &self.mode {
             SessionMode::Opening => {}
             SessionMode::Legacy { version, id } => {
-                headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), version.clone());
+                headers.insert(&header::PROTOCOL_VERSION, version.clone());
                 if let Some(id) = id {
-                    headers.insert(HeaderName::from_static(header::SESSION), id.clone());
+                    headers.insert(&header::SESSION, id.clone());
                 }
             }
             SessionMode::Modern { version } => {
-                headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), version.clone());
+                headers.insert(&header::PROTOCOL_VERSION, version.clone());
             }
         }
         headers
@@ -59,11 +59,11 @@ impl Session {
 /// The headers of a modern request beside its version (MCP 2026-07-28, SEP-2243).
 pub(super) fn modern_headers(headers: &mut HeaderMap, call: &Call<'_>) {
     if let Ok(method) = HeaderValue::from_str(call.method) {
-        headers.insert(HeaderName::from_static(header::METHOD), method);
+        headers.insert(&header::METHOD, method);
     }
     let name = call.name.and_then(|name| encode_header_value(&Value::from(name)));
     if let Some(name) = name.and_then(|name| HeaderValue::try_from(name).ok()) {
-        headers.insert(HeaderName::from_static(header::NAME), name);
+        headers.insert(&header::NAME, name);
     }
     for (name, value) in call.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
