@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     omit::{UNEVALUATED, has_keyword},
     patterns::Survey,
-    walk::{REFERENCES, each_schema_and_value},
+    walk::{REFERENCES, each_schema, each_schema_and_value},
 };
 use crate::schema::refs::percent_decoded;
 
@@ -23,8 +23,12 @@ const MAX_DEPTH: u32 = 256;
 /// Schemas that are compiled for all orders in which documents are entered, and documents entered one from the other.
 const MAX_COMPILED: u64 = 100_000;
 const MAX_ENTERED: usize = 256;
-/// References that may lead from one to the next: what the library makes of them is dropped on the stack.
+/// References of one schema, which may lead from one to the next: what the library makes of them is dropped on the stack.
 const MAX_REFERENCES: usize = 5_000;
+/// References that lead from one to the next with nothing beside them.
+const MAX_HOPS: u32 = 64;
+/// References times documents that they may lead into.
+const MAX_LOOKUPS: usize = 100_000;
 
 /// Keywords that make more than one pass over a part possible.
 const REPEATING: [&str; 5] =
@@ -53,9 +57,8 @@ pub(super) fn risk_of(schema: &Value, patterns: &Survey) -> (Risk, u64) {
     let risk = if weight.schemas <= MAX_UNFOLDED {
         of_patterns
     } else if (walk.has_documents && Documents::of(schema).schemas_to_compile() > MAX_COMPILED)
-        || references(schema) > MAX_REFERENCES
         || (walk.unevaluated && Compilation::of(schema).takes_too_long(schema))
-        || patterns.refers_to_values
+        || !can_be_metered(schema)
     {
         Risk::Schema
     } else {
@@ -64,12 +67,59 @@ pub(super) fn risk_of(schema: &Value, patterns: &Survey) -> (Risk, u64) {
     (risk, weight.states)
 }
 
-fn references(schema: &Value) -> usize {
-    let mut count = 0;
-    each_schema_and_value(schema, &mut |schema, _| {
-        count += usize::from(REFERENCES.iter().any(|keyword| schema.get(keyword).is_some()));
+/// Whether the library reads the value wherever it applies a schema of this document. It does in every schema that can be given a
+/// type, and not where references lead to something else or through nothing but references.
+fn can_be_metered(root: &Value) -> bool {
+    let mut schemas = HashSet::new();
+    each_schema(root, &mut |schema, _| {
+        schemas.insert(address(schema));
     });
-    count
+    let mut documents = vec![root];
+    let mut references = Vec::new();
+    let mut is_known = true;
+    each_schema_and_value(root, &mut |schema, _| {
+        let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+        if text("$id").or_else(|| text("id")).is_some() {
+            documents.push(schema);
+        }
+        references.extend(REFERENCES.into_iter().filter_map(text));
+        // A dialect of its own may not have types.
+        is_known &= text("$schema").is_none_or(is_known_dialect) && schema.get("$vocabulary").is_none();
+    });
+    let is_small = references.len() <= MAX_REFERENCES && references.len() * documents.len() <= MAX_LOOKUPS;
+    is_known && is_small && references.iter().all(|reference| leads_to(&schemas, &documents, reference))
+}
+
+/// Whether a reference leads to these schemas only, and soon to one that is more than a reference.
+fn leads_to<'a>(schemas: &HashSet<usize>, documents: &[&'a Value], reference: &'a str) -> bool {
+    let mut next = Some(reference);
+    for _ in 0..MAX_HOPS {
+        let Some((_, fragment)) = next.and_then(|reference| reference.split_once('#')) else { return true };
+        let pointer = percent_decoded(fragment);
+        let targets: Vec<&'a Value> =
+            documents.iter().filter_map(|document| document.pointer(&pointer)).collect();
+        if !targets.iter().all(|target| target.is_boolean() || schemas.contains(&address(target))) {
+            return false;
+        }
+        let first = targets.first().copied();
+        next =
+            first.and_then(|target| REFERENCES.into_iter().find_map(|keyword| target.get(keyword)?.as_str()));
+    }
+    next.is_none()
+}
+
+fn is_known_dialect(name: &str) -> bool {
+    ["http://json-schema.org/draft-", "https://json-schema.org/draft/"]
+        .iter()
+        .any(|known| name.starts_with(known))
+}
+
+fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema).addr()
+}
+
+fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+    root.pointer(&percent_decoded(reference.strip_prefix('#')?))
 }
 
 struct Walk<'a> {
@@ -87,17 +137,20 @@ struct Weight {
     schemas: u64,
     /// Of the patterns.
     states: u64,
+    /// How many schemas are one inside the other.
+    height: u32,
 }
 
 impl Weight {
-    const NONE: Self = Self { schemas: 0, states: 0 };
-    const ONE: Self = Self { schemas: 1, states: 0 };
-    const ENDLESS: Self = Self { schemas: u64::MAX, states: u64::MAX };
+    const NONE: Self = Self { schemas: 0, states: 0, height: 0 };
+    const ONE: Self = Self { schemas: 1, states: 0, height: 1 };
+    const ENDLESS: Self = Self { schemas: u64::MAX, states: u64::MAX, height: 0 };
 
     fn plus(self, other: Self) -> Self {
         Self {
             schemas: self.schemas.saturating_add(other.schemas),
             states: self.states.saturating_add(other.states),
+            height: self.height.max(other.height),
         }
     }
 }
@@ -105,7 +158,7 @@ impl Weight {
 impl<'a> Walk<'a> {
     fn weigh(&mut self, schema: &'a Value, depth: u32) -> Weight {
         let Value::Object(map) = schema else { return Weight::ONE };
-        let address = std::ptr::from_ref(schema).addr();
+        let address = address(schema);
         match self.weights.get(&address) {
             Some(Some(known)) => return *known,
             Some(None) => return Weight::ENDLESS,
@@ -122,7 +175,7 @@ impl<'a> Walk<'a> {
         let mut factor = 1;
         for (key, value) in map {
             let weight = match (key.as_str(), value) {
-                ("$ref", Value::String(target)) => match self.target(target) {
+                ("$ref", Value::String(reference)) => match target(self.root, reference) {
                     Some(target) => self.weigh(target, depth + 1),
                     None => Weight::ENDLESS,
                 },
@@ -163,19 +216,22 @@ impl<'a> Walk<'a> {
             };
             sum = sum.plus(weight);
         }
-        Weight { schemas: sum.schemas.saturating_mul(factor), states: sum.states.saturating_mul(factor) }
+        if sum.height > MAX_DEPTH {
+            return Weight::ENDLESS;
+        }
+        Weight {
+            schemas: sum.schemas.saturating_mul(factor),
+            states: sum.states.saturating_mul(factor),
+            height: sum.height + 1,
+        }
     }
 
     fn weigh_pattern(&self, pattern: &str) -> Weight {
-        Weight { schemas: 0, states: self.patterns.active_states(pattern) }
+        Weight { states: self.patterns.active_states(pattern), ..Weight::NONE }
     }
 
     fn sum(&mut self, schemas: impl Iterator<Item = &'a Value>, depth: u32) -> Weight {
         schemas.fold(Weight::NONE, |sum, schema| sum.plus(self.weigh(schema, depth + 1)))
-    }
-
-    fn target(&self, reference: &str) -> Option<&'a Value> {
-        self.root.pointer(&percent_decoded(reference.strip_prefix('#')?))
     }
 }
 
@@ -224,6 +280,9 @@ impl<'a> Documents<'a> {
         for (index, name) in self.names.iter().enumerate() {
             named.entry(name).or_default().push(index);
         }
+        // A name may be written in another way than where it is given.
+        let all: Vec<usize> = (0..self.names.len()).collect();
+        let named = |name: &str| named.get(name).unwrap_or(&all).clone();
         let mut sum = 0;
         self.enter(0, &named, &mut Vec::new(), &mut sum);
         sum
@@ -232,7 +291,7 @@ impl<'a> Documents<'a> {
     fn enter(
         &self,
         document: usize,
-        named: &HashMap<&str, Vec<usize>>,
+        named: &dyn Fn(&str) -> Vec<usize>,
         entered: &mut Vec<usize>,
         sum: &mut u64,
     ) {
@@ -240,12 +299,12 @@ impl<'a> Documents<'a> {
         entered.push(document);
         let is_deep = entered.len() > MAX_ENTERED;
         *sum = sum.saturating_add(if is_deep { u64::MAX } else { *size });
-        for next in edges.iter().filter_map(|name| named.get(name)).flatten() {
+        for next in edges.iter().flat_map(|name| named(name)) {
             if *sum > MAX_COMPILED {
                 break;
             }
-            if !entered.contains(next) {
-                self.enter(*next, named, entered, sum);
+            if !entered.contains(&next) {
+                self.enter(next, named, entered, sum);
             }
         }
         entered.pop();
@@ -259,8 +318,9 @@ struct Compilation<'a> {
     /// All documents, the whole one first.
     documents: Vec<&'a Value>,
     anchors: HashMap<&'a str, Vec<&'a Value>>,
-    /// By address; the most while a schema is being followed, for then it leads to itself.
-    followed: HashMap<usize, u64>,
+    /// How many, and how many of them one inside the other, by address; the most while a schema is being followed, for then it
+    /// leads to itself.
+    followed: HashMap<usize, (u64, u32)>,
 }
 
 impl<'a> Compilation<'a> {
@@ -282,24 +342,24 @@ impl<'a> Compilation<'a> {
         let mut sum: u64 = 0;
         each_schema_and_value(schema, &mut |schema, _| {
             if UNEVALUATED.iter().any(|keyword| schema.get(keyword).is_some()) {
-                sum = sum.saturating_add(self.follow(schema, 0));
+                sum = sum.saturating_add(self.follow(schema, 0).0);
             }
         });
         sum > MAX_UNFOLDED
     }
 
-    /// The schemas that apply to the same value as `schema`, itself included.
-    fn follow(&mut self, schema: &'a Value, depth: u32) -> u64 {
-        let Value::Object(map) = schema else { return 1 };
-        let address = std::ptr::from_ref(schema).addr();
+    /// The schemas that apply to the same value as `schema`, itself included, and how many of them are one inside the other.
+    fn follow(&mut self, schema: &'a Value, depth: u32) -> (u64, u32) {
+        let Value::Object(map) = schema else { return (1, 1) };
+        let address = address(schema);
         if let Some(known) = self.followed.get(&address) {
             return *known;
         }
-        self.followed.insert(address, u64::MAX);
-        let mut sum: u64 = 1;
+        self.followed.insert(address, (u64::MAX, 0));
+        let (mut sum, mut height): (u64, u32) = (1, 0);
         for (key, value) in map {
             let beside: Vec<&'a Value> = match (key.as_str(), value) {
-                _ if depth > MAX_DEPTH => return u64::MAX,
+                _ if depth > MAX_DEPTH => return (u64::MAX, 0),
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                     self.targets(reference)
                 }
@@ -312,14 +372,16 @@ impl<'a> Compilation<'a> {
                 _ => Vec::new(),
             };
             for part in beside {
-                sum = sum.saturating_add(self.follow(part, depth + 1));
+                let (schemas, inside) = self.follow(part, depth + 1);
+                (sum, height) = (sum.saturating_add(schemas), height.max(inside));
             }
         }
         if UNEVALUATED.iter().any(|keyword| map.contains_key(*keyword)) {
             sum = sum.saturating_mul(3);
         }
-        self.followed.insert(address, sum);
-        sum
+        let found = if height > MAX_DEPTH { (u64::MAX, 0) } else { (sum, height + 1) };
+        self.followed.insert(address, found);
+        found
     }
 
     /// Whatever a reference may lead to, whichever document it is in.
@@ -334,7 +396,12 @@ impl<'a> Compilation<'a> {
             name.is_empty() || id.and_then(last) == name.rsplit('/').next()
         };
         let pointer = percent_decoded(fragment);
-        self.documents.iter().filter(is_meant).filter_map(|document| document.pointer(&pointer)).collect()
+        let mut meant: Vec<&'a Value> = self.documents.iter().filter(is_meant).copied().collect();
+        if meant.is_empty() {
+            // Written in another way than its name.
+            meant.clone_from(&self.documents);
+        }
+        meant.into_iter().filter_map(|document| document.pointer(&pointer)).collect()
     }
 }
 
@@ -366,13 +433,44 @@ mod tests {
             json!({"$id": "http://example.com/", "$ref": "r0", "$defs": parts.collect::<serde_json::Map<_, _>>()})
         };
         // Each refers to all of them, so that they can be entered in any order.
-        let entangled = |count: usize| {
-            let all: Vec<Value> = (0..count).map(|index| json!({"$ref": format!("r{index}")})).collect();
+        let entangled_by = |count: usize, letter: &str| {
+            let all: Vec<Value> =
+                (0..count).map(|index| json!({"$ref": format!("{letter}{index}")})).collect();
             let part =
                 |index: usize| json!({"$id": format!("r{index}"), "properties": {"a": {"allOf": all}}});
             let parts: serde_json::Map<_, _> =
                 (0..count).map(|index| (format!("r{index}"), part(index))).collect();
             json!({"$id": "http://example.com/", "$ref": "r0", "$defs": parts})
+        };
+        let entangled = |count: usize| entangled_by(count, "r");
+        let backwards = |count: usize, keyword: &str| {
+            let part = |index: usize| json!({(keyword): [{"$ref": format!("#/$defs/d{}", index + 1)}]});
+            let parts = (0..count).rev().map(|index| (format!("d{index}"), part(index)));
+            let last = (format!("d{count}"), json!({"type": "integer"}));
+            let definitions: serde_json::Map<_, _> = [last].into_iter().chain(parts).collect();
+            json!({"$defs": definitions, "$ref": "#/$defs/d0"})
+        };
+        let bare = |count: usize| {
+            let part =
+                |index: usize| (format!("d{index}"), json!({"$ref": format!("#/$defs/d{}", index + 1)}));
+            let parts = (0..count).map(part).chain([(format!("d{count}"), json!({"type": "integer"}))]);
+            json!({"$defs": parts.collect::<serde_json::Map<_, _>>(), "items": {"$ref": "#/$defs/d0"}})
+        };
+        let named = |name: &str| {
+            let reference = format!("#/$defs/{name}");
+            json!({"$ref": reference, "$defs": {(name): {"properties": {"n": {"$ref": reference}}}}})
+        };
+        let moved = |keyword: &str| {
+            let text = chain(20, "allOf").to_string().replace("#/$defs/", &format!("#/x/{keyword}/"));
+            let mut schema: Value = serde_json::from_str(&text).unwrap();
+            schema["x"] = json!({(keyword): schema["$defs"].take()});
+            schema.as_object_mut().unwrap().shift_remove("$defs");
+            schema
+        };
+        let in_dialect = |name: &str| {
+            let mut inner = chain(20, "allOf");
+            (inner["$id"], inner["$schema"]) = (json!("http://example.com/in"), json!(name));
+            json!({"$ref": "http://example.com/in", "$defs": {"in": inner}})
         };
         let beside = |mut schema: Value| {
             schema["unevaluatedProperties"] = json!(false);
@@ -404,6 +502,21 @@ mod tests {
             (beside(chain(8, "allOf")), Risk::None),
             (beside(chain(20, "allOf")), Risk::Schema),
             (beside(json!({"allOf": [{"$ref": "#"}]})), Risk::Schema),
+            // Definitions that are known when what refers to them is weighed are as deep as others.
+            (backwards(4_900, "anyOf"), Risk::Arguments),
+            (beside(backwards(1_500, "allOf")), Risk::Schema),
+            // A name may look like a keyword.
+            (named("default"), Risk::Arguments),
+            (named("const"), Risk::Arguments),
+            // What no type can be given to, in three ways.
+            (moved("dependentRequired"), Risk::Schema),
+            (moved("default"), Risk::Schema),
+            (in_dialect("http://example.com/meta"), Risk::Schema),
+            (in_dialect("https://json-schema.org/draft/2020-12/schema"), Risk::Arguments),
+            (bare(60), Risk::None),
+            (bare(4_000), Risk::Schema),
+            // Names that are written in another way.
+            (entangled_by(8, "%72"), Risk::Schema),
         ] {
             assert_eq!(risk_of(&schema, &Survey::of(&schema)).0, expected, "{schema}");
         }

@@ -59,7 +59,7 @@ impl MeteredValidator {
     pub(super) fn compile(self) -> Result<Self, Omission> {
         // Without names no pattern is matched.
         let names = self.patterns.names_in(&Value::Null, &mut 0).unwrap_or_default();
-        let compiled = self.build(&names).map_err(|error| {
+        let compiled = self.build(&self.with_names(&names)).map_err(|error| {
             let omission = omission(&error);
             let segments =
                 names.iter().map(|(text, name)| (pointer::join("", name), pointer::join("", text)));
@@ -69,23 +69,27 @@ impl MeteredValidator {
         Ok(Self { compiled: OnceLock::from(Some(compiled)), ..self })
     }
 
-    /// Compiles the schema with these names in place of patterns.
-    fn build(
-        &self,
-        names: &HashMap<&str, String>,
-    ) -> Result<jsonschema::Validator<Metered>, ValidationError<'static>> {
+    /// The schema with these names in place of patterns. A reference through such a pattern leads nowhere then, which is
+    /// reported as an omission.
+    fn with_names(&self, names: &HashMap<&str, String>) -> Value {
         let mut schema = self.schema.clone();
+        if !names.is_empty() {
+            each_schema_mut(&mut schema, &mut |schema| {
+                let Some(Value::Object(parts)) = schema.get_mut("patternProperties") else { return };
+                let members = std::mem::take(parts).into_iter();
+                let rename = |text: String| names.get(text.as_str()).cloned().unwrap_or(text);
+                *parts = members.map(|(text, part)| (rename(text), part)).collect();
+            });
+        }
+        schema
+    }
+
+    fn build(&self, schema: &Value) -> Result<jsonschema::Validator<Metered>, ValidationError<'static>> {
+        let mut schema = schema.clone();
         // The library looks at types first. Whichever schema is applied, the value is read.
         let every = json!(["null", "boolean", "number", "string", "array", "object"]);
         each_schema_mut(&mut schema, &mut |schema| {
             schema.entry("type").or_insert_with(|| every.clone());
-            if let Some(Value::Object(named)) =
-                schema.get_mut("patternProperties").filter(|_| !names.is_empty())
-            {
-                let members = std::mem::take(named).into_iter();
-                let rename = |text: String| names.get(text.as_str()).cloned().unwrap_or(text);
-                *named = members.map(|(text, part)| (rename(text), part)).collect();
-            }
         });
         let patterns = Arc::clone(&self.patterns);
         library_options(self.draft)
@@ -93,30 +97,61 @@ impl MeteredValidator {
             .build(&schema)
     }
 
+    /// The schema for `value`; `None` if the budget does not suffice to make it.
+    pub(super) fn prepare(&self, value: &Value) -> Option<Prepared<'_>> {
+        let prepared = |schema, compiled| Prepared { schema, compiled, patterns: &self.patterns };
+        if !self.patterns.has_counted_names {
+            let compiled = self.compiled.get_or_init(|| self.build(&self.schema).ok()).as_ref()?;
+            return Some(prepared(Cow::Borrowed(&self.schema), Compiled::Kept(compiled)));
+        }
+        let mut states = budget(value).saturating_mul(STATES_PER_UNIT);
+        let names = self.patterns.names_in(value, &mut states).ok()?;
+        let schema = self.with_names(&names);
+        let compiled = Compiled::Own(Box::new(self.build(&schema).ok()?));
+        Some(prepared(Cow::Owned(schema), compiled))
+    }
+}
+
+/// A schema that is ready to check one value.
+pub(super) struct Prepared<'a> {
+    /// The schema that errors speak of.
+    pub(super) schema: Cow<'a, Value>,
+    compiled: Compiled<'a>,
+    patterns: &'a Survey,
+}
+
+enum Compiled<'a> {
+    Kept(&'a jsonschema::Validator<Metered>),
+    Own(Box<jsonschema::Validator<Metered>>),
+}
+
+impl Prepared<'_> {
     /// What `check` finds out about `value`; `None` if the budget does not suffice.
     pub(super) fn run<T>(
         &self,
         value: &Value,
         check: impl for<'i> FnOnce(&'i jsonschema::Validator<Metered>, MeteredNode<'i>) -> T,
     ) -> Option<T> {
-        let units = BUDGET.saturating_add(BUDGET_PER_PART.saturating_mul(parts(value)));
-        METER.set(Meter { units, stack: stack_address(), active_for_names: self.patterns.active_for_names });
-        let run = || {
-            if self.patterns.has_counted_names {
-                let names = spend_states(|states| self.patterns.names_in(value, states));
-                let compiled = self.build(&names).ok()?;
-                return Some(check(&compiled, MeteredNode(value)));
-            }
-            let compiled = self.compiled.get_or_init(|| self.build(&HashMap::new()).ok()).as_ref()?;
-            Some(check(compiled, MeteredNode(value)))
+        METER.set(Meter {
+            units: budget(value),
+            stack: stack_address(),
+            active_for_names: self.patterns.active_for_names,
+        });
+        let compiled = match &self.compiled {
+            Compiled::Kept(compiled) => compiled,
+            Compiled::Own(compiled) => &**compiled,
         };
         // What was begun is dropped: nothing of it is seen again.
-        match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(found) => found,
+        match catch_unwind(AssertUnwindSafe(|| check(compiled, MeteredNode(value)))) {
+            Ok(found) => Some(found),
             Err(payload) if payload.is::<Spent>() => None,
             Err(payload) => resume_unwind(payload),
         }
     }
+}
+
+fn budget(value: &Value) -> u64 {
+    BUDGET.saturating_add(BUDGET_PER_PART.saturating_mul(parts(value)))
 }
 
 thread_local! {

@@ -10,8 +10,9 @@ use crate::arguments::patterns::Survey;
 #[track_caller]
 fn metered(schema: &Value, value: &Value) -> bool {
     let validator = MeteredValidator::new(schema.clone(), None, Survey::of(schema));
-    let verdict = validator.run(value, |compiled, node| compiled.is_valid(node)).unwrap();
-    let errors = validator.run(value, |compiled, node| compiled.iter_errors(node).count()).unwrap();
+    let prepared = validator.prepare(value).unwrap();
+    let verdict = prepared.run(value, |compiled, node| compiled.is_valid(node)).unwrap();
+    let errors = prepared.run(value, |compiled, node| compiled.iter_errors(node).count()).unwrap();
     assert_eq!(errors == 0, verdict, "{schema} {value}");
     verdict
 }

@@ -215,23 +215,22 @@ impl Survey {
         let mut replaced = HashMap::new();
         let counted = self.known.values().filter(|pattern| pattern.is_counted());
         for (index, pattern) in counted.enumerate() {
-            let mut matched: Vec<&str> = Vec::new();
+            let (mut matched, mut others): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
             for name in &names {
-                if pattern.is_in(name, states)? {
-                    matched.push(name);
-                }
+                if pattern.is_in(name, states)? { matched.push(name) } else { others.push(name) }
             }
-            // Nothing follows the end of a text: this alternative is only there so that no two are the same.
-            let mut written = format!("$x{index}x");
-            if matched.len() == names.len() && !names.is_empty() {
-                written.push_str("|^");
-            } else {
-                let active = u64::try_from(matched.len()).unwrap_or(u64::MAX);
-                for name in matched {
-                    *states = states.checked_sub(price_of(active, name)).ok_or(OutOfSteps)?;
-                    written.extend(["|^", &escaped(name), "$"]);
-                }
-            }
+            let is_rest = matched.len() > others.len();
+            let list = if is_rest { others } else { matched };
+            let active = u64::try_from(list.len()).unwrap_or(u64::MAX);
+            let price = names.iter().map(|name| price_of(active, name)).fold(0, u64::saturating_add);
+            *states = states.checked_sub(price).ok_or(OutOfSteps)?;
+            let list: Vec<String> = list.into_iter().map(escaped).collect();
+            // Nothing follows the end of a text: the first alternative is only there so that no two are the same.
+            let written = match list.join("|") {
+                _ if list.is_empty() => format!("$x{index}x{}", if is_rest { "|^" } else { "" }),
+                list if is_rest => format!("$x{index}x|^(?!(?:{list})$)"),
+                list => format!("$x{index}x|^(?:{list})$"),
+            };
             replaced.insert(pattern.text(), written);
         }
         Ok(replaced)

@@ -7,7 +7,7 @@ use super::{
     coerce::{Coercion, coerce_with},
     compile::compile,
     issues::{Issue, MAX_EXPECTED, MAX_ISSUES, collect_issues, unchecked},
-    metered::MeteredValidator,
+    metered::{MeteredValidator, Prepared},
     walk::each_schema,
 };
 
@@ -91,9 +91,10 @@ impl Validator {
         match self.way(value) {
             Way::Free => true,
             Way::Library(compiled) => compiled.is_valid(value),
-            Way::Metered(metered) => {
-                metered.run(value, |compiled, node| compiled.is_valid(node)).unwrap_or(false)
-            }
+            Way::Metered(metered) => metered
+                .prepare(value)
+                .and_then(|prepared| prepared.run(value, |compiled, node| compiled.is_valid(node)))
+                .unwrap_or(false),
         }
     }
 
@@ -101,17 +102,14 @@ impl Validator {
     pub fn validate(&self, value: &Value) -> Vec<Issue> {
         match self.way(value) {
             Way::Free => Vec::new(),
-            Way::Library(compiled) if self.is_wide(value) => self.list(value, compiled.validate(value).err()),
-            Way::Library(compiled) => self.list(value, compiled.iter_errors(value)),
-            // The library remembers verdicts, but not errors.
-            Way::Metered(_) if self.is_valid(value) => Vec::new(),
-            Way::Metered(metered) => metered
-                .run(value, |compiled, node| self.list(value, compiled.iter_errors(node)))
-                // The first thing that is wrong may be found where all would take too long.
-                .or_else(|| {
-                    metered.run(value, |compiled, node| self.list(value, compiled.validate(node).err()))
-                })
-                .unwrap_or_else(|| vec![unchecked(value)]),
+            Way::Library(compiled) if self.is_wide(value) => {
+                list(&self.schema, value, compiled.validate(value).err())
+            }
+            Way::Library(compiled) => list(&self.schema, value, compiled.iter_errors(value)),
+            Way::Metered(metered) => {
+                let issues = metered.prepare(value).and_then(|prepared| validate_metered(&prepared, value));
+                issues.unwrap_or_else(|| vec![unchecked(value)])
+            }
         }
     }
 
@@ -120,7 +118,10 @@ impl Validator {
         match &self.checks {
             None => Way::Free,
             Some(Checks::Library(compiled)) => Way::Library(compiled),
-            Some(Checks::Priced { compiled, states, .. }) if !is_longer(value, FEW_STATES / states) => {
+            // Without unwinding the library could not be stopped; its time is at least linear in the text.
+            Some(Checks::Priced { compiled, states, .. })
+                if cfg!(panic = "abort") || !is_longer(value, FEW_STATES / states) =>
+            {
                 Way::Library(compiled)
             }
             Some(Checks::Priced { metered, .. } | Checks::Metered(metered)) => Way::Metered(metered),
@@ -133,29 +134,47 @@ impl Validator {
         self.branches > FEW_BRANCHES && errors() > MOST_ERRORS
     }
 
-    fn list<'e>(&self, value: &Value, errors: impl IntoIterator<Item = ValidationError<'e>>) -> Vec<Issue> {
-        let mut issues = Vec::new();
-        for error in errors {
-            if matches!(
-                error.kind(),
-                ValidationErrorKind::BacktrackLimitExceeded { .. }
-                    | ValidationErrorKind::RegexEngineFailure { .. }
-            ) {
-                return vec![unchecked(value)];
-            }
-            collect_issues(&self.schema, &error, &mut issues);
-            let wanted: usize = issues.iter().map(|issue| issue.expected.len()).sum();
-            if issues.len() >= MAX_ISSUES || wanted > MAX_EXPECTED {
-                break;
-            }
-        }
-        issues
-    }
-
     /// Mends types by the schema; see [`super::coerce`].
     pub fn coerce(&self, value: &Value) -> (Value, Vec<Coercion>) {
         coerce_with(self, value)
     }
+}
+
+/// What is wrong with `value`; `None` if the budget does not suffice.
+fn validate_metered(prepared: &Prepared<'_>, value: &Value) -> Option<Vec<Issue>> {
+    // The library remembers verdicts, but not errors.
+    if prepared.run(value, |compiled, node| compiled.is_valid(node)) == Some(true) {
+        return Some(Vec::new());
+    }
+    let schema = &prepared.schema;
+    let all = prepared.run(value, |compiled, node| list(schema, value, compiled.iter_errors(node)));
+    // The first thing that is wrong may be found where all would take too long.
+    let first = || prepared.run(value, |compiled, node| list(schema, value, compiled.validate(node).err()));
+    all.or_else(first)
+}
+
+/// What `errors` say, as much as is reported.
+fn list<'e>(
+    schema: &Value,
+    value: &Value,
+    errors: impl IntoIterator<Item = ValidationError<'e>>,
+) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    for error in errors {
+        if matches!(
+            error.kind(),
+            ValidationErrorKind::BacktrackLimitExceeded { .. }
+                | ValidationErrorKind::RegexEngineFailure { .. }
+        ) {
+            return vec![unchecked(value)];
+        }
+        collect_issues(schema, &error, &mut issues);
+        let wanted: usize = issues.iter().map(|issue| issue.expected.len()).sum();
+        if issues.len() >= MAX_ISSUES || wanted > MAX_EXPECTED {
+            break;
+        }
+    }
+    issues
 }
 
 /// What checks values.

@@ -89,6 +89,14 @@ fn check_bounded(
     check_wrong(name, &validator, wrong)
 }
 
+/// Both values get their verdict.
+#[track_caller]
+fn check(name: &str, schema: &Value, right: &Value, wrong: &Value) -> Vec<Issue> {
+    let issues = check_bounded(name, schema, (right, Valid), wrong);
+    assert!(!is_unchecked(&issues), "{name}: {issues:?}");
+    issues
+}
+
 #[test]
 fn chains_that_refer_twice_to_the_next_part() {
     let integer = || json!({"type": "integer"});
@@ -401,4 +409,140 @@ fn many_wrong_items_of_a_wide_union_take_little_memory() {
         assert_eq!(issues.iter().map(|issue| issue.path.as_str()).collect::<Vec<_>>(), ["/0"]);
         assert!(validator.is_valid(&json!(vec![1; 9_000])));
     });
+}
+
+#[test]
+fn what_cannot_be_metered_is_left_out() {
+    let doubling = |prefix: &str, last: Value| -> Map<String, Value> {
+        let next = |index: usize| json!({"$ref": format!("{prefix}d{}", index + 1)});
+        let parts = (0..60).map(|index| (format!("d{index}"), json!({"allOf": [next(index), next(index)]})));
+        parts.chain([("d60".to_owned(), last)]).collect()
+    };
+    let value = json!({"a": 1});
+    // Behind a keyword that holds no schemas.
+    let behind = json!({
+        "properties": {"a": {"$ref": "#/x/dependentRequired/d0"}},
+        "x": {"dependentRequired": doubling("#/x/dependentRequired/", json!({}))},
+    });
+    check_left_out("behind", &behind, (&value, Valid), &[""]);
+    // A map of names as a schema, where types beside references say nothing.
+    let level = |index: usize| {
+        let next = json!({"$ref": format!("#/l{}/definitions", index + 1)});
+        (format!("l{index}"), json!({"definitions": {"if": next, "then": next}}))
+    };
+    let mut names: Map<String, Value> = (0..60).map(level).collect();
+    names.insert("l60".to_owned(), json!({"definitions": {"if": true, "then": true}}));
+    names.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
+    names.insert("properties".to_owned(), json!({"a": {"$ref": "#/l0/definitions"}}));
+    check_left_out("names", &Value::Object(names), (&value, Valid), &[""]);
+    // A dialect that has no types.
+    let vocabularies = ["core", "applicator"]
+        .map(|name| (format!("https://json-schema.org/draft/2020-12/vocab/{name}"), json!(true)));
+    let dialect = json!({
+        "$id": "http://example.com/root",
+        "properties": {"a": {"$ref": "http://example.com/in"}},
+        "$defs": {
+            "meta": {
+                "$id": "http://example.com/meta",
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "$vocabulary": vocabularies.into_iter().collect::<Map<String, Value>>(),
+            },
+            "in": {
+                "$id": "http://example.com/in",
+                "$schema": "http://example.com/meta",
+                "$ref": "#/$defs/d0",
+                "$defs": doubling("#/$defs/", json!({})),
+            },
+        },
+    });
+    check_left_out("dialect", &dialect, (&value, Valid), &[""]);
+    // References and nothing else, one after the other.
+    let references = (0..4_900)
+        .map(|index| (format!("d{index}"), json!({"$ref": format!("#/definitions/d{}", index + 1)})))
+        .chain([("d4900".to_owned(), json!({"type": "integer"}))]);
+    let long = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "items": {"$ref": "#/definitions/d0"},
+        "definitions": references.collect::<Map<String, Value>>(),
+    });
+    check_left_out("references", &long, (&json!([1]), Valid), &[""]);
+    // Documents whose names are written in another way where they are referred to.
+    let all: Vec<Value> =
+        (0..9).map(|index| json!({"$ref": format!("http://example.com/%72{index}")})).collect();
+    let documents = (0..9).map(|index| {
+        let id = format!("http://example.com/r{index}");
+        (format!("r{index}"), json!({"$id": id, "properties": {"a": {"allOf": all}}}))
+    });
+    let orders = json!({
+        "$id": "http://example.com/root",
+        "$ref": "http://example.com/%720",
+        "$defs": documents.collect::<Map<String, Value>>(),
+    });
+    check_left_out("orders", &orders, (&value, Valid), &[""]);
+}
+
+/// As [`chain`], with the last definition first.
+fn backwards(count: usize, part: Part) -> Value {
+    let parts = (0..count).rev().map(|index| (format!("d{index}"), part(reference(index + 1))));
+    let last = (format!("d{count}"), json!({"type": "integer"}));
+    let definitions: Map<String, Value> = [last].into_iter().chain(parts).collect();
+    json!({"$defs": definitions, "$ref": "#/$defs/d0"})
+}
+
+#[test]
+fn definitions_that_are_written_from_the_last_to_the_first() {
+    isolated("hostile_arguments::definitions_that_are_written_from_the_last_to_the_first", || {
+        // The value does not say how deep they are, so that a run may end with the stack.
+        let deep = Validator::new(&backwards(4_900, |next| json!({"anyOf": [next]})));
+        assert_eq!((deep.omissions(), deep.is_valid(&json!("x"))), (&[][..], false));
+        assert!(!deep.validate(&json!("x")).is_empty());
+        let mut beside = backwards(3_300, |next| json!({"allOf": [next]}));
+        beside["unevaluatedProperties"] = json!(false);
+        check_left_out("beside", &beside, (&json!(1), Valid), &["/unevaluatedProperties"]);
+    });
+}
+
+#[test]
+fn recursive_definitions_may_have_the_names_of_keywords() {
+    for name in ["default", "const", "enum", "examples"] {
+        let own = format!("#/$defs/{name}");
+        let tree = json!({"type": "object", "properties": {"n": {"$ref": own}}});
+        let schema = json!({"properties": {"n": {"$ref": own}}, "$defs": {(name): tree}});
+        check(name, &schema, &json!({"n": {"n": {}}}), &json!({"n": {"n": 1}}));
+        let own = json!({"$ref": format!("#/properties/{name}")});
+        let schema = json!({"properties": {(name): {"type": "object", "properties": {"child": own}}}});
+        check(name, &schema, &json!({(name): {"child": {}}}), &json!({(name): {"child": 1}}));
+    }
+}
+
+#[test]
+fn names_by_patterns_that_backtrack_keep_the_words() {
+    let part = json!({
+        "type": "object",
+        "properties": {"k": {"type": "string"}},
+        "required": ["k"],
+        "additionalProperties": false,
+        "not": {"required": ["q"]},
+    });
+    let schema = json!({"patternProperties": {"^(?!x)a": part}});
+    let issues = Validator::new(&schema).validate(&json!({"ab": {"z": 1, "q": 2}, "xa": 1}));
+    let mut messages: Vec<&str> = issues.iter().map(|issue| issue.message.as_str()).collect();
+    messages.sort_unstable();
+    messages.dedup();
+    assert_eq!(
+        messages,
+        [
+            "expected anything but {\"required\":[\"q\"]}, got object {\"z\":1,\"q\":2}",
+            "no such parameter, leave it out",
+            "required but missing, expected string",
+        ]
+    );
+    assert!(issues.iter().any(|issue| issue.siblings == ["/ab/k"]), "{issues:?}");
+    // Many names, of which one is another.
+    let many = json!({"patternProperties": {"^(?!x-)[a-z_0-9]+$": {"type": "integer"}}, "additionalProperties": false});
+    let mut names: Map<String, Value> = (0..20_000).map(|n| (format!("name_{n}"), json!(n))).collect();
+    let right = Value::Object(names.clone());
+    names.insert("x-1".to_owned(), json!(1));
+    let issues = check("many", &many, &right, &Value::Object(names));
+    assert_eq!(issues.iter().map(|issue| issue.path.as_str()).collect::<Vec<_>>(), ["/x-1"]);
 }
