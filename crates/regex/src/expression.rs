@@ -2,8 +2,6 @@
 //!
 //! What one character may be is not read but left to the library, as the text that stood in the expression.
 
-use crate::reader::read_expression;
-
 /// Any character, as bytes of UTF-8.
 pub(crate) const ANY_STATES: u64 = 12;
 /// The largest properties of Unicode, as bytes of UTF-8.
@@ -106,11 +104,6 @@ pub enum Assertion {
 }
 
 impl Expression {
-    /// Reads an expression; `None` if it uses what is not known here.
-    pub fn read(text: &str) -> Option<Self> {
-        read_expression(text)
-    }
-
     /// Whether a match may have to backtrack, so that its time is not linear in the text.
     pub fn backtracks(&self) -> bool {
         match self {

@@ -8,17 +8,19 @@ use crate::expression::{ANY_STATES, Assertion, Class, Direction, Expression, Ord
 /// Groups one inside the other.
 const MAX_DEPTH: u32 = 64;
 
-/// Reads an expression; `None` if it uses what is not known here.
-pub(crate) fn read_expression(text: &str) -> Option<Expression> {
-    let mut reader = Reader {
-        text,
-        rest: text.char_indices().peekable(),
-        names: vec![String::new()],
-        flags: Flags::default(),
-        depth: 0,
-    };
-    let tree = reader.any()?;
-    reader.rest.peek().is_none().then_some(tree)
+impl Expression {
+    /// Reads an expression; `None` if it uses what is not known here.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut reader = Reader {
+            text,
+            rest: text.char_indices().peekable(),
+            names: vec![String::new()],
+            flags: Flags::default(),
+            depth: 0,
+        };
+        let expression = reader.any()?;
+        reader.rest.peek().is_none().then_some(expression)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
