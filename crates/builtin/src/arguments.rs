@@ -23,7 +23,7 @@ impl<'a> Arguments<'a> {
     }
 
     pub(crate) fn text(self, name: &str) -> Result<&'a str, String> {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(Value::String(text)) => Ok(text),
             other => Err(expected(name, "a string", other)),
         }

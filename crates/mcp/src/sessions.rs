@@ -257,8 +257,11 @@ fn make_room(
     caller: Option<&Owner>,
     (most, share): (usize, usize),
 ) -> Option<Arc<Session>> {
+    let share = if caller.is_some() { share.min(most) } else { most };
+    if present.len() < share {
+        return None;
+    }
     let own = present.values().filter(|session| session.caller.as_ref() == caller).count();
-    let share = if caller.is_some() { share } else { most };
     if own >= share || (own > 0 && present.len() >= most) {
         return evict(present, caller);
     }

@@ -101,7 +101,17 @@ pub(crate) struct Depth {
 }
 
 impl Queue {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(mut options: Options) -> Self {
+        // Without room for one nothing would ever be written.
+        let sizes = [
+            &mut options.queue_entries,
+            &mut options.queue_bytes,
+            &mut options.max_outstanding,
+            &mut options.batch_entries,
+        ];
+        for size in sizes {
+            *size = (*size).max(1);
+        }
         Self { options, ..Self::default() }
     }
 

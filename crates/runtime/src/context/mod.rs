@@ -78,18 +78,13 @@ pub fn random_uuid() -> Arc<str> {
     Arc::from(&*random_id().hyphenated().encode_lower(&mut text))
 }
 
-/// A random id. It needs to be unique, not secret: a counter from a random start takes no system call, which can be slow and can
-/// fail.
+/// A random id. It needs to be unique, not secret, but nobody should count the calls of others by it: a counter under the random keys
+/// of this process takes no system call, which can be slow and can fail.
 pub fn random_id() -> Uuid {
-    static START: LazyLock<u128> = LazyLock::new(|| {
-        let keys = RandomState::new();
-        u128::from(keys.hash_one(0)) << 64 | u128::from(keys.hash_one(1))
-    });
+    static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    /// Any odd number whose digits look random: ids that follow each other then differ everywhere.
-    const SPREAD: u128 = 0xB5C3_1E8D_7A49_F263_D08E_65B7_1C9A_43F1;
-    let step = u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
-    let bits = START.wrapping_add(step.wrapping_mul(SPREAD));
+    let step = NEXT.fetch_add(1, Ordering::Relaxed);
+    let bits = u128::from(KEYS.hash_one(step)) << 64 | u128::from(KEYS.hash_one(!step));
     uuid::Builder::from_random_bytes(bits.to_ne_bytes()).into_uuid()
 }
 

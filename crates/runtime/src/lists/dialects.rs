@@ -65,11 +65,12 @@ impl ReadyDialects {
             choice.name.as_deref() == name && choice.model.as_deref() == model && choice.compat == *compat
         };
         let mut choices = locked(&self.choices);
-        if let Some(index) = choices.iter().position(|(choice, _)| is_same(choice)) {
-            choices.swap(0, index);
-            if let Some((_, dialect)) = choices.front() {
-                return Ok(Arc::clone(dialect));
-            }
+        if let Some(index) = choices.iter().position(|(choice, _)| is_same(choice))
+            && let Some(hit) = choices.remove(index)
+        {
+            let dialect = Arc::clone(&hit.1);
+            choices.push_front(hit);
+            return Ok(dialect);
         }
         // Building takes a while, and others must not wait for it.
         drop(choices);
