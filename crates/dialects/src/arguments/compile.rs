@@ -1,8 +1,9 @@
 //! Making checks of a schema, or of as much of it as can be used.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use jsonschema::{Draft, Retrieve, json::Json};
+use jsonschema::{Draft, Retrieve, ValidationError, json::Json};
 use serde_json::Value;
 
 use super::{
@@ -134,7 +135,7 @@ pub(super) fn library_options<'a, F: Json>(
 fn build(schema: &Value, draft: Option<Draft>, known: &Survey) -> Result<Checks, Omission> {
     let patterns = known.again(schema);
     let (risk, states) = risk_of(schema, &patterns);
-    let library = || library_options(draft).build(schema).map_err(|error| omission(&error));
+    let library = || compiled(&library_options(draft), schema).map_err(|error| omission(&error));
     match risk {
         Risk::None if states == 0 => Ok(Checks::Library(library()?)),
         Risk::None => {
@@ -154,7 +155,16 @@ fn build(schema: &Value, draft: Option<Draft>, known: &Survey) -> Result<Checks,
     }
 }
 
-pub(super) fn omission(error: &jsonschema::ValidationError<'_>) -> Omission {
+/// Compiles a schema. The library may panic over names that two documents have.
+pub(super) fn compiled<F: Json>(
+    options: &jsonschema::ValidationOptions<'_, Arc<dyn Retrieve>, F>,
+    schema: &Value,
+) -> Result<jsonschema::Validator<F>, ValidationError<'static>> {
+    catch_unwind(AssertUnwindSafe(|| options.build(schema)))
+        .unwrap_or_else(|_| Err(ValidationError::custom("the schema contradicts itself")))
+}
+
+pub(super) fn omission(error: &ValidationError<'_>) -> Omission {
     Omission::unchecked(error.instance_path().as_str().to_owned(), error.to_string())
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     omit::{UNEVALUATED, has_keyword},
     patterns::Survey,
-    walk::{REFERENCES, each_schema, each_schema_and_value},
+    walk::{REFERENCES, each_schema},
 };
 use crate::schema::refs::percent_decoded;
 
@@ -20,16 +20,13 @@ use crate::schema::refs::percent_decoded;
 const MAX_UNFOLDED: u64 = 10_000;
 /// Schemas and references one inside the other.
 const MAX_DEPTH: u32 = 256;
-/// Schemas that are compiled for all orders in which documents are entered, and documents entered one from the other.
-const MAX_COMPILED: u64 = 100_000;
-const MAX_ENTERED: usize = 256;
+/// References of a schema that do not all lead into one document: each is compiled once for each way to it, of which so many
+/// references make some thousand.
+const MAX_ENTANGLED: usize = 24;
 /// References of one schema, which may lead from one to the next: what the library makes of them is dropped on the stack.
 const MAX_REFERENCES: usize = 5_000;
 /// References that lead from one to the next with nothing beside them.
 const MAX_HOPS: u32 = 64;
-/// References times documents that they may lead into.
-const MAX_LOOKUPS: usize = 100_000;
-
 /// Keywords that make more than one pass over a part possible.
 const REPEATING: [&str; 5] =
     ["$ref", "$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"];
@@ -51,67 +48,97 @@ pub(super) fn risk_of(schema: &Value, patterns: &Survey) -> (Risk, u64) {
     if !has_keyword(schema, &REPEATING) {
         return (of_patterns, patterns.active);
     }
-    let mut walk =
-        Walk { root: schema, patterns, weights: HashMap::new(), unevaluated: false, has_documents: false };
-    let weight = walk.weigh(schema, 0);
+    let weight = Walk { root: schema, patterns, weights: HashMap::new() }.weigh(schema, 0);
     let risk = if weight.schemas <= MAX_UNFOLDED {
         of_patterns
-    } else if (walk.has_documents && Documents::of(schema).schemas_to_compile() > MAX_COMPILED)
-        || (walk.unevaluated && Compilation::of(schema).takes_too_long(schema))
-        || !can_be_metered(schema)
-    {
-        Risk::Schema
-    } else {
+    } else if References::of(schema).are_harmless() {
         Risk::Arguments
+    } else {
+        Risk::Schema
     };
     (risk, weight.states)
 }
 
-/// Whether the library reads the value wherever it applies a schema of this document. It does in every schema that can be given a
-/// type, and not where references lead to something else or through nothing but references.
-fn can_be_metered(root: &Value) -> bool {
-    let mut schemas = HashSet::new();
-    each_schema(root, &mut |schema, _| {
-        schemas.insert(address(schema));
-    });
-    let mut documents = vec![root];
-    let mut references = Vec::new();
-    let mut is_known = true;
-    each_schema_and_value(root, &mut |schema, _| {
-        let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
-        if text("$id").or_else(|| text("id")).is_some() {
-            documents.push(schema);
-        }
-        references.extend(REFERENCES.into_iter().filter_map(text));
-        // A dialect of its own may not have types.
-        is_known &= text("$schema").is_none_or(is_known_dialect) && schema.get("$vocabulary").is_none();
-    });
-    let is_small = references.len() <= MAX_REFERENCES && references.len() * documents.len() <= MAX_LOOKUPS;
-    is_known && is_small && references.iter().all(|reference| leads_to(&schemas, &documents, reference))
+/// Where the references of a schema lead that applies its parts more often than can be counted here.
+struct References<'a> {
+    root: &'a Value,
+    /// Every schema that can be given a type, by address. The library looks at types first, so that a value is read whenever one
+    /// of these is applied.
+    schemas: HashSet<usize>,
+    /// The whole schema, and whatever has a name inside it.
+    documents: Vec<&'a Value>,
+    written: Vec<&'a str>,
+    /// Whether all references are JSON Pointers into one document.
+    is_plain: bool,
+    /// Whether some part may have no types.
+    has_dialects: bool,
 }
 
-/// Whether a reference leads to these schemas only, and soon to one that is more than a reference.
-fn leads_to<'a>(schemas: &HashSet<usize>, documents: &[&'a Value], reference: &'a str) -> bool {
-    let mut next = Some(reference);
-    for _ in 0..MAX_HOPS {
-        let Some((_, fragment)) = next.and_then(|reference| reference.split_once('#')) else { return true };
-        let pointer = percent_decoded(fragment);
-        let targets: Vec<&'a Value> =
-            documents.iter().filter_map(|document| document.pointer(&pointer)).collect();
-        if !targets.iter().all(|target| target.is_boolean() || schemas.contains(&address(target))) {
-            return false;
-        }
-        let first = targets.first().copied();
-        next =
-            first.and_then(|target| REFERENCES.into_iter().find_map(|keyword| target.get(keyword)?.as_str()));
+impl<'a> References<'a> {
+    fn of(root: &'a Value) -> Self {
+        let mut all = Self {
+            root,
+            schemas: HashSet::new(),
+            documents: vec![root],
+            written: Vec::new(),
+            is_plain: true,
+            has_dialects: false,
+        };
+        each_schema(root, &mut |schema, _| {
+            all.schemas.insert(address(schema));
+            let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+            if !std::ptr::eq(schema, root) && (text("$id").is_some() || text("id").is_some()) {
+                all.documents.push(schema);
+            }
+            all.written.extend(REFERENCES.into_iter().filter_map(text));
+            all.is_plain &= text("$dynamicRef").is_none() && text("$recursiveRef").is_none();
+            let is_vocabulary = |name: &str| name.contains("json-schema.org") && name.contains("/meta/");
+            all.has_dialects |=
+                schema.get("$vocabulary").is_some() || text("$schema").is_some_and(is_vocabulary);
+        });
+        let is_pointer = |reference: &&str| *reference == "#" || reference.starts_with("#/");
+        all.is_plain &= all.documents.len() == 1 && all.written.iter().all(is_pointer);
+        all
     }
-    next.is_none()
-}
 
-fn is_known_dialect(name: &str) -> bool {
-    ["http://json-schema.org/draft-", "https://json-schema.org/draft/"]
-        .iter()
-        .any(|known| name.starts_with(known))
+    /// Whether the schema is compiled in bounded time, and reads values wherever it is applied.
+    fn are_harmless(&self) -> bool {
+        // Compiled once for each sequence of documents that leads to it; that is known only of one document.
+        let most = if self.is_plain { MAX_REFERENCES } else { MAX_ENTANGLED };
+        !self.has_dialects
+            && self.written.len() <= most
+            && self.written.iter().all(|reference| self.leads_to_schemas(reference))
+            && !(self.is_plain && Compilation::new(self.root).takes_too_long())
+    }
+
+    /// Whether a reference leads to schemas only, and soon to one that is more than a reference.
+    fn leads_to_schemas(&self, reference: &'a str) -> bool {
+        let mut next = Some(reference);
+        for _ in 0..MAX_HOPS {
+            let Some((_, fragment)) = next.and_then(|reference| reference.split_once('#')) else {
+                return true;
+            };
+            let pointer = percent_decoded(fragment);
+            // The library takes these for indexes, and we do not.
+            let is_odd = |segment: &str| {
+                segment.len() > 1
+                    && segment.starts_with(['0', '+'])
+                    && segment.bytes().skip(1).all(|byte| byte.is_ascii_digit())
+            };
+            if pointer.split('/').any(is_odd) {
+                return false;
+            }
+            let targets: Vec<&'a Value> =
+                self.documents.iter().filter_map(|document| document.pointer(&pointer)).collect();
+            if !targets.iter().all(|target| target.is_boolean() || self.schemas.contains(&address(target))) {
+                return false;
+            }
+            let refers =
+                |target: &'a Value| REFERENCES.into_iter().find_map(|keyword| target.get(keyword)?.as_str());
+            next = targets.first().copied().and_then(refers);
+        }
+        next.is_none()
+    }
 }
 
 fn address(schema: &Value) -> usize {
@@ -127,8 +154,6 @@ struct Walk<'a> {
     patterns: &'a Survey,
     /// By address; nothing while a schema is being weighed.
     weights: HashMap<usize, Option<Weight>>,
-    unevaluated: bool,
-    has_documents: bool,
 }
 
 /// What there is in a schema when all references are written out; the most where that has no end.
@@ -182,7 +207,6 @@ impl<'a> Walk<'a> {
                 ("$dynamicRef" | "$recursiveRef", _) => Weight::ENDLESS,
                 ("$id" | "id", Value::String(_)) if depth > 0 => {
                     // References below count from here, which is not followed.
-                    self.has_documents = true;
                     Weight::ENDLESS
                 }
                 ("pattern", Value::String(pattern)) => self.weigh_pattern(pattern),
@@ -207,7 +231,6 @@ impl<'a> Walk<'a> {
                 (keyword, Value::Object(_) | Value::Bool(_)) => {
                     if matches!(keyword, "unevaluatedItems" | "unevaluatedProperties") {
                         // Looks once more at what stands beside it, and at what that looked at.
-                        self.unevaluated = true;
                         factor = 3;
                     }
                     self.weigh(value, depth + 1)
@@ -235,112 +258,23 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The documents in a schema: itself, and whatever has a name inside it.
-#[derive(Default)]
-struct Documents<'a> {
-    names: Vec<&'a str>,
-    /// How many schemas are in each, without those of documents inside it.
-    sizes: Vec<u64>,
-    /// What each one refers to or contains: the last part of a name.
-    edges: Vec<HashSet<&'a str>>,
-}
-
-impl<'a> Documents<'a> {
-    fn of(schema: &'a Value) -> Self {
-        let mut documents = Self { names: vec![""], sizes: vec![0], edges: vec![HashSet::new()] };
-        documents.read(schema, 0, true);
-        documents
-    }
-
-    fn read(&mut self, node: &'a Value, mut document: usize, is_root: bool) {
-        let Value::Object(map) = node else {
-            node.as_array().into_iter().flatten().for_each(|item| self.read(item, document, false));
-            return;
-        };
-        let last = |name: &'a str| name.trim_end_matches('#').rsplit('/').next().unwrap_or_default();
-        let text = |keyword: &str| map.get(keyword).and_then(Value::as_str);
-        if let Some(name) = text("$id").or_else(|| text("id")).filter(|_| !is_root).map(last) {
-            self.edges.get_mut(document).map(|edges| edges.insert(name));
-            self.names.push(name);
-            self.sizes.push(0);
-            self.edges.push(HashSet::new());
-            document = self.names.len() - 1;
-        }
-        let references = REFERENCES.into_iter().filter_map(text);
-        let names =
-            references.map(|target| target.split_once('#').map_or(target, |(name, _)| name)).map(last);
-        self.edges.get_mut(document).into_iter().for_each(|edges| edges.extend(names.clone()));
-        self.sizes.get_mut(document).into_iter().for_each(|size| *size += 1);
-        map.values().for_each(|value| self.read(value, document, false));
-    }
-
-    /// The library compiles a document anew for each order in which others were entered before it.
-    fn schemas_to_compile(&self) -> u64 {
-        let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, name) in self.names.iter().enumerate() {
-            named.entry(name).or_default().push(index);
-        }
-        // A name may be written in another way than where it is given.
-        let all: Vec<usize> = (0..self.names.len()).collect();
-        let named = |name: &str| named.get(name).unwrap_or(&all).clone();
-        let mut sum = 0;
-        self.enter(0, &named, &mut Vec::new(), &mut sum);
-        sum
-    }
-
-    fn enter(
-        &self,
-        document: usize,
-        named: &dyn Fn(&str) -> Vec<usize>,
-        entered: &mut Vec<usize>,
-        sum: &mut u64,
-    ) {
-        let (Some(size), Some(edges)) = (self.sizes.get(document), self.edges.get(document)) else { return };
-        entered.push(document);
-        let is_deep = entered.len() > MAX_ENTERED;
-        *sum = sum.saturating_add(if is_deep { u64::MAX } else { *size });
-        for next in edges.iter().flat_map(|name| named(name)) {
-            if *sum > MAX_COMPILED {
-                break;
-            }
-            if !entered.contains(&next) {
-                self.enter(next, named, entered, sum);
-            }
-        }
-        entered.pop();
-    }
-}
-
 /// What compiling a schema with `unevaluatedProperties` or `unevaluatedItems` takes: the library follows from there
 /// whatever applies to the same value, each time it meets it.
-#[derive(Default)]
 struct Compilation<'a> {
-    /// All documents, the whole one first.
-    documents: Vec<&'a Value>,
-    anchors: HashMap<&'a str, Vec<&'a Value>>,
+    root: &'a Value,
     /// How many, and how many of them one inside the other, by address; the most while a schema is being followed, for then it
     /// leads to itself.
     followed: HashMap<usize, (u64, u32)>,
 }
 
 impl<'a> Compilation<'a> {
-    fn of(schema: &'a Value) -> Self {
-        let mut all = Self { documents: vec![schema], ..Self::default() };
-        each_schema_and_value(schema, &mut |schema, _| {
-            let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
-            if text("$id").or_else(|| text("id")).is_some() {
-                all.documents.push(schema);
-            }
-            for name in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
-                all.anchors.entry(name).or_default().push(schema);
-            }
-        });
-        all
+    fn new(root: &'a Value) -> Self {
+        Self { root, followed: HashMap::new() }
     }
 
-    fn takes_too_long(mut self, schema: &'a Value) -> bool {
+    fn takes_too_long(mut self) -> bool {
         let mut sum: u64 = 0;
-        each_schema_and_value(schema, &mut |schema, _| {
+        each_schema(self.root, &mut |schema, _| {
             if UNEVALUATED.iter().any(|keyword| schema.get(keyword).is_some()) {
                 sum = sum.saturating_add(self.follow(schema, 0).0);
             }
@@ -360,9 +294,7 @@ impl<'a> Compilation<'a> {
         for (key, value) in map {
             let beside: Vec<&'a Value> = match (key.as_str(), value) {
                 _ if depth > MAX_DEPTH => return (u64::MAX, 0),
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
-                    self.targets(reference)
-                }
+                ("$ref", Value::String(reference)) => target(self.root, reference).into_iter().collect(),
                 ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => parts.iter().collect(),
                 // What nothing else looked at is read with all the rest, too.
                 ("not" | "if" | "then" | "else" | "unevaluatedProperties" | "unevaluatedItems", part) => {
@@ -382,26 +314,6 @@ impl<'a> Compilation<'a> {
         let found = if height > MAX_DEPTH { (u64::MAX, 0) } else { (sum, height + 1) };
         self.followed.insert(address, found);
         found
-    }
-
-    /// Whatever a reference may lead to, whichever document it is in.
-    fn targets(&self, reference: &str) -> Vec<&'a Value> {
-        let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        if let Some(anchored) = self.anchors.get(fragment) {
-            return anchored.clone();
-        }
-        let last = |name: &'a str| name.trim_end_matches('#').rsplit('/').next();
-        let is_meant = |document: &&&'a Value| {
-            let id = document.get("$id").or_else(|| document.get("id")).and_then(Value::as_str);
-            name.is_empty() || id.and_then(last) == name.rsplit('/').next()
-        };
-        let pointer = percent_decoded(fragment);
-        let mut meant: Vec<&'a Value> = self.documents.iter().filter(is_meant).copied().collect();
-        if meant.is_empty() {
-            // Written in another way than its name.
-            meant.clone_from(&self.documents);
-        }
-        meant.into_iter().filter_map(|document| document.pointer(&pointer)).collect()
     }
 }
 
@@ -467,10 +379,18 @@ mod tests {
             schema.as_object_mut().unwrap().shift_remove("$defs");
             schema
         };
-        let in_dialect = |name: &str| {
-            let mut inner = chain(20, "allOf");
-            (inner["$id"], inner["$schema"]) = (json!("http://example.com/in"), json!(name));
-            json!({"$ref": "http://example.com/in", "$defs": {"in": inner}})
+        let in_dialect = |name: &str| json!({"$schema": name, "properties": {"n": {"$ref": "#"}}});
+        // A chain that leads to one that multiplies, whose definitions are known before.
+        let hidden = |count: usize| {
+            let next = |index: usize| json!({"allOf": [{"$ref": format!("#/$defs/c{}", index + 1)}]});
+            let mut parts: serde_json::Map<_, _> =
+                (0..count).map(|index| (format!("c{index}"), next(index))).collect();
+            let inner = format!("#/$defs/c{count}/allOf/0/$defs/");
+            let text = chain(20, "allOf").to_string().replace("#/$defs/", &inner);
+            let mut last: Value = serde_json::from_str(&text).unwrap();
+            last["unevaluatedProperties"] = json!(false);
+            parts.insert(format!("c{count}"), json!({"allOf": [last]}));
+            json!({"allOf": [{"$ref": "#/$defs/c0"}], "$defs": parts})
         };
         let beside = |mut schema: Value| {
             schema["unevaluatedProperties"] = json!(false);
@@ -494,7 +414,7 @@ mod tests {
             (json!({"default": {"pattern": "^(?!x)"}}), Risk::None),
             (documents(4), Risk::Arguments),
             (documents(40), Risk::Arguments),
-            (entangled(5), Risk::Arguments),
+            (entangled(4), Risk::Arguments),
             (entangled(8), Risk::Schema),
             (nested(2), Risk::None),
             (nested(12), Risk::Schema),
@@ -511,8 +431,13 @@ mod tests {
             // What no type can be given to, in three ways.
             (moved("dependentRequired"), Risk::Schema),
             (moved("default"), Risk::Schema),
-            (in_dialect("http://example.com/meta"), Risk::Schema),
-            (in_dialect("https://json-schema.org/draft/2020-12/schema"), Risk::Arguments),
+            (in_dialect("https://json-schema.org/draft/2020-12/meta/applicator"), Risk::Schema),
+            (json!({"$ref": "#/$defs/v/enum/00", "$defs": {"v": {"enum": [{"$ref": "#"}]}}}), Risk::Schema),
+            // What is honest stays: dialects that nobody knows, examples with ids, references to the root.
+            (in_dialect("https://spec.openapis.org/oas/3.1/dialect/base"), Risk::Arguments),
+            (json!({"properties": {"n": {"$ref": "#"}}, "examples": [{"id": "x"}]}), Risk::Arguments),
+            // Far away from the root.
+            (hidden(127), Risk::Schema),
             (bare(60), Risk::None),
             (bare(4_000), Risk::Schema),
             // Names that are written in another way.

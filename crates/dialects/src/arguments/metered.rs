@@ -19,7 +19,7 @@ use jsonschema::{
 use serde_json::{Map, Number, Value, json, map};
 
 use super::{
-    compile::{library_options, omission},
+    compile::{compiled, library_options, omission},
     issues::wanted_pattern,
     patterns::{Pattern, Survey, price_of},
     validate::{Omission, parts},
@@ -92,9 +92,9 @@ impl MeteredValidator {
             schema.entry("type").or_insert_with(|| every.clone());
         });
         let patterns = Arc::clone(&self.patterns);
-        library_options(self.draft)
-            .with_keyword("pattern", move |_, text, _| metered_pattern(&patterns, text))
-            .build(&schema)
+        let options = library_options(self.draft)
+            .with_keyword("pattern", move |_, text, _| metered_pattern(&patterns, text));
+        compiled(&options, &schema)
     }
 
     /// The schema for `value`; `None` if the budget does not suffice to make it.

@@ -490,6 +490,18 @@ fn backwards(count: usize, part: Part) -> Value {
 }
 
 #[test]
+fn a_schema_that_the_library_panics_over_is_left_out() {
+    let named_twice = json!({
+        "$id": "http://example.com/",
+        "$ref": "a#x",
+        "$defs": {"p": {"$id": "a", "$defs": {"x": {"$anchor": "x"}}}, "q": {"$id": "a"}},
+    });
+    let validator = Validator::new(&named_twice);
+    assert_eq!(validator.omissions().len(), 1, "{:?}", validator.omissions());
+    assert!(validator.is_valid(&json!(1)));
+}
+
+#[test]
 fn definitions_that_are_written_from_the_last_to_the_first() {
     isolated("hostile_arguments::definitions_that_are_written_from_the_last_to_the_first", || {
         // The value does not say how deep they are, so that a run may end with the stack.
