@@ -26,7 +26,7 @@ const MAX_ENTANGLED: usize = 24;
 /// References of one schema, which may lead from one to the next: what the library makes of them is dropped on the stack.
 const MAX_REFERENCES: usize = 5_000;
 /// References that lead from one to the next with nothing beside them.
-const MAX_HOPS: u32 = 64;
+const MAX_HOPS: usize = 64;
 /// Keywords that make more than one pass over a part possible.
 const REPEATING: [&str; 5] =
     ["$ref", "$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"];
@@ -114,7 +114,8 @@ impl<'a> References<'a> {
     /// Whether a reference leads to schemas only, and soon to one that is more than a reference.
     fn leads_to_schemas(&self, reference: &'a str) -> bool {
         let mut next = Some(reference);
-        for _ in 0..MAX_HOPS {
+        let mut seen = HashSet::new();
+        while seen.len() < MAX_HOPS {
             let Some((_, fragment)) = next.and_then(|reference| reference.split_once('#')) else {
                 return true;
             };
@@ -125,13 +126,20 @@ impl<'a> References<'a> {
                     && segment.starts_with(['0', '+'])
                     && segment.bytes().skip(1).all(|byte| byte.is_ascii_digit())
             };
-            if pointer.split('/').any(is_odd) {
-                return false;
-            }
             let targets: Vec<&'a Value> =
                 self.documents.iter().filter_map(|document| document.pointer(&pointer)).collect();
-            if !targets.iter().all(|target| target.is_boolean() || self.schemas.contains(&address(target))) {
+            let is_known = |target: &&Value| target.is_boolean() || self.schemas.contains(&address(target));
+            let may_be_odd = targets.is_empty() || !self.is_plain;
+            if !targets.iter().all(is_known) || (may_be_odd && pointer.split('/').any(is_odd)) {
                 return false;
+            }
+            if !self.is_plain {
+                // Among so few references no chain is long.
+                return true;
+            }
+            if targets.first().is_some_and(|target| !seen.insert(address(target))) {
+                // One that leads to itself is applied once.
+                return true;
             }
             let refers =
                 |target: &'a Value| REFERENCES.into_iter().find_map(|keyword| target.get(keyword)?.as_str());
