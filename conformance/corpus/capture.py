@@ -151,7 +151,9 @@ class Server:
 
 def capture(server, prefix, packages):
     """What the server lists, in the form of a corpus file, or why it lists nothing."""
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as errors:
+    # What a server has started may still write into its home while that is removed.
+    home_of_its_own = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with home_of_its_own as home, tempfile.TemporaryFile() as errors:
         given = [text.replace("{folder}", home) for text in server.get("args", [])]
         try:
             with Server([*prefix, *command_of(server, packages), *given], home, errors) as running:
