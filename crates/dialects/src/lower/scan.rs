@@ -60,18 +60,20 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
             };
             for (key, child) in map {
                 size.bytes += key.len() + 4;
-                let mut inner = Seen::Schema;
-                if seen == Seen::Schema {
-                    match child {
-                        Value::Object(_) if Holds::of(key) == Holds::Table => inner = Seen::Table,
-                        Value::String(_) => {
+                let inner = match child {
+                    // Most values are texts: these are counted here.
+                    Value::String(text) => {
+                        size.bytes += text.len() + 2;
+                        if seen == Seen::Schema {
                             size.has_ids |=
                                 matches!(key.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor");
                             size.has_references |= key == "$ref";
                         }
-                        _ => {}
+                        continue;
                     }
-                }
+                    Value::Object(_) if seen == Seen::Schema && Holds::of(key) == Holds::Table => Seen::Table,
+                    _ => Seen::Schema,
+                };
                 visit(child, inner, levels, budget, size)?;
             }
         }
@@ -81,7 +83,11 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
                 levels.checked_sub(usize::from(items.iter().any(Value::is_array))).filter(|left| *left > 0);
             for child in items {
                 size.bytes += 1;
-                visit(child, Seen::Schema, levels.ok_or(Excess::Depth)?, budget, size)?;
+                if let Value::String(text) = child {
+                    size.bytes += text.len() + 2;
+                } else {
+                    visit(child, Seen::Schema, levels.ok_or(Excess::Depth)?, budget, size)?;
+                }
             }
         }
         Value::String(text) => size.bytes += text.len() + 2,
