@@ -23,6 +23,8 @@ const MAX_DEPTH: u32 = 256;
 /// References of a schema that do not all lead into one document: each is compiled once for each way to it, of which so many
 /// references make some thousand.
 const MAX_ENTANGLED: usize = 24;
+/// Keywords of such a schema that look at what all others have looked at, each of which follows the references once more.
+const MAX_ENTANGLED_UNEVALUATED: usize = 4;
 /// References of one schema, which may lead from one to the next: what the library makes of them is dropped on the stack.
 const MAX_REFERENCES: usize = 5_000;
 /// References that lead from one to the next with nothing beside them.
@@ -68,6 +70,8 @@ struct References<'a> {
     /// The whole schema, and whatever has a name inside it.
     documents: Vec<&'a Value>,
     written: Vec<&'a str>,
+    /// How often the library looks at what others have looked at.
+    unevaluated: usize,
     /// Whether all references are JSON Pointers into one document.
     is_plain: bool,
     /// Whether some part may have no types.
@@ -81,6 +85,7 @@ impl<'a> References<'a> {
             schemas: HashSet::new(),
             documents: vec![root],
             written: Vec::new(),
+            unevaluated: 0,
             is_plain: true,
             has_dialects: false,
         };
@@ -91,6 +96,7 @@ impl<'a> References<'a> {
                 all.documents.push(schema);
             }
             all.written.extend(REFERENCES.into_iter().filter_map(text));
+            all.unevaluated += UNEVALUATED.iter().filter(|keyword| schema.get(**keyword).is_some()).count();
             all.is_plain &= text("$dynamicRef").is_none() && text("$recursiveRef").is_none();
             let is_vocabulary = |name: &str| name.contains("json-schema.org") && name.contains("/meta/");
             all.has_dialects |=
@@ -108,7 +114,8 @@ impl<'a> References<'a> {
         !self.has_dialects
             && self.written.len() <= most
             && self.written.iter().all(|reference| self.leads_to_schemas(reference))
-            && !(self.is_plain && Compilation::new(self.root).takes_too_long())
+            && (self.is_plain || self.unevaluated <= MAX_ENTANGLED_UNEVALUATED)
+            && !Compilation::new(self.root).takes_too_long()
     }
 
     /// Whether a reference leads to schemas only, and soon to one that is more than a reference.
@@ -444,6 +451,8 @@ mod tests {
             // What is honest stays: dialects that nobody knows, examples with ids, references to the root.
             (in_dialect("https://spec.openapis.org/oas/3.1/dialect/base"), Risk::Arguments),
             (json!({"properties": {"n": {"$ref": "#"}}, "examples": [{"id": "x"}]}), Risk::Arguments),
+            // A name inside does not hide what multiplies without references.
+            (json!({"$defs": {"a": {"$id": "a"}}, "allOf": [{"$ref": "a"}, nested(12)]}), Risk::Schema),
             // Far away from the root.
             (hidden(127), Risk::Schema),
             (bare(60), Risk::None),

@@ -133,9 +133,9 @@ fn verdicts_in_other_drafts_are_those_of_the_library() {
             for test in group["tests"].as_array().unwrap() {
                 let data = &test["data"];
                 let expected = library.is_valid(data);
-                let told = format!("{draft}: {place}: {}", test["description"]);
-                assert_eq!(metered.is_valid(data), expected, "{told}");
-                assert_eq!(metered.validate(data).is_empty(), expected, "{told}");
+                let case_name = format!("{draft}: {place}: {}", test["description"]);
+                assert_eq!(metered.is_valid(data), expected, "{case_name}");
+                assert_eq!(metered.validate(data).is_empty(), expected, "{case_name}");
                 checked += 1;
             }
         }
