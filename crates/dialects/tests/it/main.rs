@@ -8,6 +8,7 @@ mod context;
 mod counterexamples;
 mod dialects;
 mod history;
+mod history_properties;
 mod hostile;
 mod hostile_arguments;
 mod hostile_fuzz;
