@@ -2,15 +2,15 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 /// A map that holds at most so many entries and so many bytes. Each entry says how many bytes it takes.
 ///
 /// Looking something up costs one access to the map. Evicting sorts all entries, and frees an eighth of the room at once, so
 /// that it is rare.
 #[derive(Debug)]
-pub struct LeastRecentlyUsed<K, V> {
-    entries: HashMap<K, Entry<V>>,
+pub struct LeastRecentlyUsed<K, V, S = RandomState> {
+    entries: HashMap<K, Entry<V>, S>,
     most_entries: usize,
     most_bytes: usize,
     bytes: usize,
@@ -25,10 +25,10 @@ struct Entry<V> {
     used: u64,
 }
 
-impl<K: Clone + Eq + Hash, V> LeastRecentlyUsed<K, V> {
+impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> LeastRecentlyUsed<K, V, S> {
     /// An empty one with these bounds.
     pub fn new(most_entries: usize, most_bytes: usize) -> Self {
-        Self { entries: HashMap::new(), most_entries, most_bytes, bytes: 0, clock: 0 }
+        Self { entries: HashMap::default(), most_entries, most_bytes, bytes: 0, clock: 0 }
     }
 
     /// The value under a key, which counts as used now.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
-        let mut map = LeastRecentlyUsed::new(4, usize::MAX);
+        let mut map: LeastRecentlyUsed<_, _> = LeastRecentlyUsed::new(4, usize::MAX);
         for key in 0..4 {
             map.insert(key, (), 1);
         }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_whatever_happens() {
-        let mut map = LeastRecentlyUsed::new(100, 80);
+        let mut map: LeastRecentlyUsed<_, _> = LeastRecentlyUsed::new(100, 80);
         for key in 0..100 {
             map.insert(key, (), 10);
             assert!(map.bytes() <= 80, "{}", map.bytes());
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_may_not_go_stays() {
-        let mut map = LeastRecentlyUsed::new(2, usize::MAX);
+        let mut map: LeastRecentlyUsed<_, _> = LeastRecentlyUsed::new(2, usize::MAX);
         map.insert("running", 1, 0);
         map.insert("done", 2, 0);
         map.make_room(0, |value| *value == 2);

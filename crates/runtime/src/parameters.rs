@@ -64,12 +64,11 @@ impl Parameters {
 
     /// All values under `key`, also those that commas separate.
     pub fn all(&self, key: &str) -> Vec<String> {
-        let values = self.0.iter().filter(|(name, _)| name == key);
-        values
-            .flat_map(|(_, value)| value.split(','))
-            .filter(|value| !value.is_empty())
-            .map(str::to_owned)
-            .collect()
+        let mut all = Vec::new();
+        for (_, value) in self.0.iter().filter(|(name, _)| name == key) {
+            all.extend(value.split(',').filter(|value| !value.is_empty()).map(str::to_owned));
+        }
+        all
     }
 
     /// A switch: `true`, `1`, `yes`, or the bare name.

@@ -11,6 +11,7 @@ mod request;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use foldhash::fast::RandomState as FastHash;
 use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
 use gateway_upstream::{Catalogue, Fleet};
 use tokio::sync::OnceCell;
@@ -46,7 +47,7 @@ pub struct Lists {
 #[derive(Debug)]
 struct Kept {
     version: u64,
-    lists: LeastRecentlyUsed<ListRequest, Slot>,
+    lists: LeastRecentlyUsed<ListRequest, Slot, FastHash>,
 }
 
 /// A list that is rendered once, however many ask for it.

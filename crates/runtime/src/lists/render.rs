@@ -1,7 +1,7 @@
 //! Rendering: the tools of one snapshot of the catalogue, in a provider's format or in that of MCP.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use gateway_dialects::{Changes, Plan, Tokens, ToolTranslation, Translator};
@@ -12,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::log::unwanted;
+use super::rendered::Tools;
 use super::{Finder, ListMode, ListRequest, Rendered};
 
 /// A list in a provider's format.
@@ -63,7 +64,7 @@ struct Writer {
     /// Where the bare list begins.
     start: usize,
     report: Option<Vec<u8>>,
-    tools: HashMap<Box<str>, (usize, Plan)>,
+    tools: Tools,
     tokens: usize,
     quarantined: Vec<(usize, String)>,
     finder: Option<Arc<Finder>>,
@@ -77,7 +78,7 @@ impl Writer {
         let start = body.len();
         body.push(b'[');
         let report = with_report.then(|| b"[".to_vec());
-        let (tools, quarantined) = (HashMap::new(), Vec::new());
+        let (tools, quarantined) = (Tools::default(), Vec::new());
         Ok(Self { body, start, report, tools, tokens: 0, quarantined, finder: None })
     }
 
@@ -181,7 +182,7 @@ pub(super) fn render_raw(
 ) -> Result<Rendered, serde_json::Error> {
     let mut body = b"{\"tools\":[".to_vec();
     let start = body.len() - 1;
-    let mut tools = HashMap::new();
+    let mut tools = Tools::default();
     for (index, tool) in request.chosen(&catalogue) {
         if !tools.is_empty() {
             body.push(b',');

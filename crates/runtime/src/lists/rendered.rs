@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 
 use super::Finder;
 
+/// The tools of a list by the name that the model sees: the index in the catalogue, or among the three of search, and the plan.
+/// Every call looks two of these up, and nobody who gives the names learns of their order.
+pub(super) type Tools = HashMap<Box<str>, (usize, Plan), foldhash::fast::RandomState>;
+
 /// A list that is ready to be sent, and what it takes to run calls from it.
 #[derive(Debug)]
 pub struct Rendered {
@@ -27,8 +31,7 @@ pub struct Rendered {
     pub dialect: Option<Arc<Dialect>>,
     /// What the list was rendered from.
     pub catalogue: Arc<Catalogue>,
-    /// By the name that the model sees: the index in the catalogue, or among the three of search, and the plan.
-    pub(super) tools: HashMap<Box<str>, (usize, Plan)>,
+    pub(super) tools: Tools,
     /// Estimated tokens of all definitions.
     pub tokens: usize,
     /// The tools that the dialect cannot take, by their indexes, and why.

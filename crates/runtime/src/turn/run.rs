@@ -43,21 +43,22 @@ impl TurnRun {
         context: &RequestContext,
         continued: Option<&Continued>,
     ) -> Result<(), Failure> {
+        // Most turns are one call, which needs no lanes.
+        if let [call] = self.calls.as_mut_slice() {
+            let begins = matches!(call, CallState::Ahead);
+            let permit = if begins { Some(runtime.reserve().await?) } else { None };
+            let step = (0, std::mem::replace(call, CallState::Ahead), permit);
+            *call = self.turn.call(runtime, context, step, |key| continued?.response(key)).await;
+            return Ok(());
+        }
         // Room in the log for all of them first: a turn is run as a whole or not at all.
         let mut steps: Vec<Step> = Vec::with_capacity(self.calls.len());
         for (index, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
-            let is_ahead = matches!(call, CallState::Ahead);
-            steps.push((index, call, if is_ahead { Some(runtime.reserve().await?) } else { None }));
+            let begins = matches!(call, CallState::Ahead);
+            let permit = if begins { Some(runtime.reserve().await?) } else { None };
+            steps.push((index, call, permit));
         }
         let turn = &self.turn;
-        // Most turns are one call, which needs no lanes.
-        if steps.len() == 1
-            && let Some(step) = steps.pop()
-        {
-            let answered = |key: &str| continued?.response(key);
-            self.calls.push(turn.call(runtime, context, step, answered).await);
-            return Ok(());
-        }
         let at_once = runtime.config().concurrent_calls_per_turn.max(1);
         let running = turn.lanes(steps).into_iter().map(|lane| async move {
             let mut reached = Vec::with_capacity(lane.len());

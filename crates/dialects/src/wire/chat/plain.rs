@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for PlainCall {
 impl PlainCall {
     /// Whether it has an id and a name; what has not is for [`parse_reply`](crate::calls::parse_reply) to refuse.
     pub fn is_whole(&self) -> bool {
-        !self.id.is_empty() && !self.function.name.trim().is_empty()
+        !self.id.is_empty() && !self.function.name.chars().all(char::is_whitespace)
     }
 
     /// What [`parse_reply`](crate::calls::parse_reply) gives for the same JSON, where the protocol is known or left open.
