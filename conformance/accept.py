@@ -39,10 +39,10 @@ def oracle():
 def remembered(program):
     held: dict = {}
 
-    def ask(schema, *more):
-        key = (json.dumps(schema), *more)
+    def ask(*arguments):
+        key = json.dumps(arguments)
         if key not in held:
-            held[key] = program(schema, *more)
+            held[key] = program(*arguments)
         return held[key]
 
     return ask
@@ -100,8 +100,8 @@ def is_property(path: str, schema) -> bool:
     return last == "properties"
 
 
-def text_properties(original, lowered, changes: list[dict]) -> tuple[int, int]:
-    """(all properties, those whose value travels as JSON text or inside one), seen in the schemas and reported by the changes."""
+def text_properties(original, lowered, encoded: list[dict]) -> tuple[int, int]:
+    """(all properties, those whose value travels as JSON text or inside one), seen in the schemas and reported as encoded."""
     props = property_paths(original)
     if not props:
         return 0, 0
@@ -112,8 +112,8 @@ def text_properties(original, lowered, changes: list[dict]) -> tuple[int, int]:
         kinds = positions.types(places.nodes[path], places.doc, path) if path in places.nodes else frozenset()
         if kinds & {"object", "array"} and any(positions.only_text(o) for o in places.found[path]):
             texts.add(path)
-    for change in changes:
-        if change["fate"] == "encoded" and JSON_TEXT.search(change["reason"]):
+    for change in encoded:
+        if JSON_TEXT.search(change["reason"]):
             path = pointer(change["path"])
             while path and path not in held:
                 path = path.rpartition("/")[0]
@@ -133,6 +133,7 @@ def share(job) -> dict:
     """All dialects over one slice of the corpus; the slices run in processes of their own."""
     pairs, rows, wanted = job
     out = {}
+    count_text = remembered(text_properties)
     for dialect in wanted:
         seen = {"tools": 0, "valid": 0, "quarantined": [], "invalid": [], "limits": [], "fates": collections.Counter(),
                 "kinds": collections.Counter(), "bad_drops": collections.Counter(), "properties": 0, "text": 0, "text_tools": []}
@@ -155,7 +156,8 @@ def share(job) -> dict:
             else:
                 seen["valid"] += 1
             lowered = semantics.canonical(dialect, semantics.schema_of(dialect, row["tool"]))
-            props, texts = text_properties(tool.get("inputSchema"), lowered, row["changes"])
+            encoded = [change for change in row["changes"] if change["fate"] == "encoded"]
+            props, texts = count_text(tool.get("inputSchema"), lowered, encoded)
             seen["properties"] += props
             seen["text"] += texts
             if texts:
