@@ -23,7 +23,7 @@ const MAX_DEPTH: u32 = 256;
 /// References of a schema that do not all lead into one document: each is compiled once for each way to it, of which so many
 /// references make some thousand.
 const MAX_ENTANGLED: usize = 24;
-/// Keywords of such a schema that look at what all others have looked at, each of which follows the references once more.
+/// Keywords of such a schema that look at what all others have looked at, through references: each follows them once more.
 const MAX_ENTANGLED_UNEVALUATED: usize = 4;
 /// References of one schema, which may lead from one to the next: what the library makes of them is dropped on the stack.
 const MAX_REFERENCES: usize = 5_000;
@@ -70,8 +70,6 @@ struct References<'a> {
     /// The whole schema, and whatever has a name inside it.
     documents: Vec<&'a Value>,
     written: Vec<&'a str>,
-    /// How often the library looks at what others have looked at.
-    unevaluated: usize,
     /// Whether all references are JSON Pointers into one document.
     is_plain: bool,
     /// Whether some part may have no types.
@@ -85,7 +83,6 @@ impl<'a> References<'a> {
             schemas: HashSet::new(),
             documents: vec![root],
             written: Vec::new(),
-            unevaluated: 0,
             is_plain: true,
             has_dialects: false,
         };
@@ -96,7 +93,6 @@ impl<'a> References<'a> {
                 all.documents.push(schema);
             }
             all.written.extend(REFERENCES.into_iter().filter_map(text));
-            all.unevaluated += UNEVALUATED.iter().filter(|keyword| schema.get(**keyword).is_some()).count();
             all.is_plain &= text("$dynamicRef").is_none() && text("$recursiveRef").is_none();
             let is_vocabulary = |name: &str| name.contains("json-schema.org") && name.contains("/meta/");
             all.has_dialects |=
@@ -114,8 +110,7 @@ impl<'a> References<'a> {
         !self.has_dialects
             && self.written.len() <= most
             && self.written.iter().all(|reference| self.leads_to_schemas(reference))
-            && (self.is_plain || self.unevaluated <= MAX_ENTANGLED_UNEVALUATED)
-            && !Compilation::new(self.root).takes_too_long()
+            && !Compilation { references: self, followed: HashMap::new() }.takes_too_long()
     }
 
     /// Whether a reference leads to schemas only, and soon to one that is more than a reference.
@@ -133,8 +128,7 @@ impl<'a> References<'a> {
                     && segment.starts_with(['0', '+'])
                     && segment.bytes().skip(1).all(|byte| byte.is_ascii_digit())
             };
-            let targets: Vec<&'a Value> =
-                self.documents.iter().filter_map(|document| document.pointer(&pointer)).collect();
+            let targets = self.targets(&pointer);
             let is_known = |target: &&Value| target.is_boolean() || self.schemas.contains(&address(target));
             let may_be_odd = targets.is_empty() || !self.is_plain;
             if !targets.iter().all(is_known) || (may_be_odd && pointer.split('/').any(is_odd)) {
@@ -153,6 +147,11 @@ impl<'a> References<'a> {
             next = targets.first().copied().and_then(refers);
         }
         next.is_none()
+    }
+
+    /// What a pointer may lead to: which document it starts from is not known.
+    fn targets(&self, pointer: &str) -> Vec<&'a Value> {
+        self.documents.iter().filter_map(|document| document.pointer(pointer)).collect()
     }
 }
 
@@ -275,41 +274,65 @@ impl<'a> Walk<'a> {
 
 /// What compiling a schema with `unevaluatedProperties` or `unevaluatedItems` takes: the library follows from there
 /// whatever applies to the same value, each time it meets it.
-struct Compilation<'a> {
-    root: &'a Value,
-    /// How many, and how many of them one inside the other, by address; the most while a schema is being followed, for then it
-    /// leads to itself.
-    followed: HashMap<usize, (u64, u32)>,
+struct Compilation<'r, 'a> {
+    references: &'r References<'a>,
+    /// By address; endless while a schema is being followed, for then it leads to itself.
+    followed: HashMap<usize, Followed>,
 }
 
-impl<'a> Compilation<'a> {
-    fn new(root: &'a Value) -> Self {
-        Self { root, followed: HashMap::new() }
-    }
+/// The schemas that apply to the same value as one, itself included.
+#[derive(Clone, Copy)]
+struct Followed {
+    schemas: u64,
+    /// How many of them are one inside the other.
+    height: u32,
+    /// Whether a reference leads to some of them.
+    refers: bool,
+}
 
+impl Followed {
+    const ENDLESS: Self = Self { schemas: u64::MAX, height: 0, refers: true };
+}
+
+impl<'a> Compilation<'_, 'a> {
     fn takes_too_long(mut self) -> bool {
-        let mut sum: u64 = 0;
-        each_schema(self.root, &mut |schema, _| {
-            if UNEVALUATED.iter().any(|keyword| schema.get(keyword).is_some()) {
-                sum = sum.saturating_add(self.follow(schema, 0).0);
+        let (mut sum, mut through_references) = (0_u64, 0);
+        let references = self.references;
+        each_schema(references.root, &mut |schema, _| {
+            let keywords = UNEVALUATED.iter().filter(|keyword| schema.get(**keyword).is_some()).count();
+            if keywords > 0 {
+                let Followed { schemas, refers, .. } = self.follow(schema, 0);
+                sum = sum.saturating_add(schemas);
+                through_references += if refers { keywords } else { 0 };
             }
         });
-        sum > MAX_UNFOLDED
+        // What references by name lead to is not followed here.
+        let is_entangled = !references.is_plain && through_references > MAX_ENTANGLED_UNEVALUATED;
+        sum > MAX_UNFOLDED || is_entangled
     }
 
-    /// The schemas that apply to the same value as `schema`, itself included, and how many of them are one inside the other.
-    fn follow(&mut self, schema: &'a Value, depth: u32) -> (u64, u32) {
-        let Value::Object(map) = schema else { return (1, 1) };
+    fn follow(&mut self, schema: &'a Value, depth: u32) -> Followed {
+        let Value::Object(map) = schema else {
+            return Followed { schemas: 1, height: 1, refers: false };
+        };
         let address = address(schema);
         if let Some(known) = self.followed.get(&address) {
             return *known;
         }
-        self.followed.insert(address, (u64::MAX, 0));
-        let (mut sum, mut height): (u64, u32) = (1, 0);
+        self.followed.insert(address, Followed::ENDLESS);
+        let mut found = Followed { schemas: 1, height: 0, refers: false };
         for (key, value) in map {
             let beside: Vec<&'a Value> = match (key.as_str(), value) {
-                _ if depth > MAX_DEPTH => return (u64::MAX, 0),
-                ("$ref", Value::String(reference)) => target(self.root, reference).into_iter().collect(),
+                _ if depth > MAX_DEPTH => return Followed::ENDLESS,
+                ("$ref", Value::String(reference)) => {
+                    found.refers = true;
+                    let pointer = reference.split_once('#').map(|(_, fragment)| percent_decoded(fragment));
+                    pointer.map_or_else(Vec::new, |pointer| self.references.targets(&pointer))
+                }
+                ("$dynamicRef" | "$recursiveRef", _) => {
+                    found.refers = true;
+                    Vec::new()
+                }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => parts.iter().collect(),
                 // What nothing else looked at is read with all the rest, too.
                 ("not" | "if" | "then" | "else" | "unevaluatedProperties" | "unevaluatedItems", part) => {
@@ -319,14 +342,19 @@ impl<'a> Compilation<'a> {
                 _ => Vec::new(),
             };
             for part in beside {
-                let (schemas, inside) = self.follow(part, depth + 1);
-                (sum, height) = (sum.saturating_add(schemas), height.max(inside));
+                let inside = self.follow(part, depth + 1);
+                found.schemas = found.schemas.saturating_add(inside.schemas);
+                found.height = found.height.max(inside.height);
+                found.refers |= inside.refers;
             }
         }
         if UNEVALUATED.iter().any(|keyword| map.contains_key(*keyword)) {
-            sum = sum.saturating_mul(3);
+            found.schemas = found.schemas.saturating_mul(3);
         }
-        let found = if height > MAX_DEPTH { (u64::MAX, 0) } else { (sum, height + 1) };
+        found.height += 1;
+        if found.height > MAX_DEPTH + 1 {
+            found = Followed::ENDLESS;
+        }
         self.followed.insert(address, found);
         found
     }
@@ -411,6 +439,17 @@ mod tests {
             schema["unevaluatedProperties"] = json!(false);
             schema
         };
+        let beside_name =
+            |schema: Value| json!({"$defs": {"a": {"$id": "a"}}, "allOf": [{"$ref": "a"}, schema]});
+        let mut chain_beside_name = chain(8, "allOf");
+        for part in ["d0", "d1", "d2", "d3"] {
+            chain_beside_name["$defs"][part]["unevaluatedProperties"] = json!(false);
+        }
+        chain_beside_name["$defs"]["a"] = json!({"$id": "a"});
+        chain_beside_name["allOf"] = json!([{"$ref": "a"}]);
+        let flat = |count: usize, part: &Value| -> serde_json::Map<String, Value> {
+            (0..count).map(|index| (format!("p{index}"), beside(json!({"allOf": [part]})))).collect()
+        };
         let shared = json!({"properties": {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}}, "$defs": {"d": {"enum": [1]}}});
         for (schema, expected) in [
             (json!(true), Risk::None),
@@ -451,8 +490,13 @@ mod tests {
             // What is honest stays: dialects that nobody knows, examples with ids, references to the root.
             (in_dialect("https://spec.openapis.org/oas/3.1/dialect/base"), Risk::Arguments),
             (json!({"properties": {"n": {"$ref": "#"}}, "examples": [{"id": "x"}]}), Risk::Arguments),
-            // A name inside does not hide what multiplies without references.
-            (json!({"$defs": {"a": {"$id": "a"}}, "allOf": [{"$ref": "a"}, nested(12)]}), Risk::Schema),
+            // A name inside hides neither what multiplies without references nor what does with them,
+            (beside_name(nested(12)), Risk::Schema),
+            (chain_beside_name, Risk::Schema),
+            // and costs nothing where keywords look at nothing but what stands beside them.
+            (beside_name(json!({"properties": flat(5, &json!({}))})), Risk::Arguments),
+            (beside_name(json!({"properties": flat(4, &json!({"$ref": "a"}))})), Risk::Arguments),
+            (beside_name(json!({"properties": flat(5, &json!({"$ref": "a"}))})), Risk::Schema),
             // Far away from the root.
             (hidden(127), Risk::Schema),
             (bare(60), Risk::None),
