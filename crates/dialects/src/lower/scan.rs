@@ -18,6 +18,13 @@ pub(crate) struct Size {
     pub(crate) has_references: bool,
 }
 
+impl Size {
+    fn add_text(&mut self, text: &str, budget: &Budget) -> Result<(), Excess> {
+        self.bytes += text.len() + 2;
+        if self.bytes > budget.bytes { Err(Excess::Bytes) } else { Ok(()) }
+    }
+}
+
 /// Which limit a schema exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excess {
@@ -63,7 +70,7 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
                 let inner = match child {
                     // Most values are texts: these are counted here.
                     Value::String(text) => {
-                        size.bytes += text.len() + 2;
+                        size.add_text(text, budget)?;
                         if seen == Seen::Schema {
                             size.has_ids |=
                                 matches!(key.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor");
@@ -84,13 +91,13 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
             for child in items {
                 size.bytes += 1;
                 if let Value::String(text) = child {
-                    size.bytes += text.len() + 2;
+                    size.add_text(text, budget)?;
                 } else {
                     visit(child, Seen::Schema, levels.ok_or(Excess::Depth)?, budget, size)?;
                 }
             }
         }
-        Value::String(text) => size.bytes += text.len() + 2,
+        Value::String(text) => size.add_text(text, budget)?,
         Value::Number(_) | Value::Bool(_) | Value::Null => size.bytes += 4,
     }
     if size.bytes > budget.bytes { Err(Excess::Bytes) } else { Ok(()) }
