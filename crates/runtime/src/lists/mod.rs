@@ -47,6 +47,7 @@ pub struct Lists {
 #[derive(Debug)]
 struct Kept {
     version: u64,
+    /// Callers choose the keys, but there are few: a fast hash does.
     lists: LeastRecentlyUsed<ListRequest, Slot, FastHash>,
 }
 

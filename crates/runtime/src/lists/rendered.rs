@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Finder;
 
 /// The tools of a list by the name that the model sees: the index in the catalogue, or among the three of search, and the plan.
-/// Every call looks two of these up, and nobody who gives the names learns of their order.
+/// A turn looks each of its calls up twice, and servers, which choose the names, learn nothing of their order: a fast hash does.
 pub(super) type Tools = HashMap<Box<str>, (usize, Plan), foldhash::fast::RandomState>;
 
 /// A list that is ready to be sent, and what it takes to run calls from it.

@@ -43,12 +43,14 @@ impl TurnRun {
         context: &RequestContext,
         continued: Option<&Continued>,
     ) -> Result<(), Failure> {
-        // Most turns are one call, which needs no lanes.
-        if let [call] = self.calls.as_mut_slice() {
+        // Most turns are one call, which needs no lanes. It is taken out, so that it is not begun again if this is dropped.
+        if self.calls.len() == 1
+            && let Some(call) = self.calls.pop()
+        {
             let begins = matches!(call, CallState::Ahead);
             let permit = if begins { Some(runtime.reserve().await?) } else { None };
-            let step = (0, std::mem::replace(call, CallState::Ahead), permit);
-            *call = self.turn.call(runtime, context, step, |key| continued?.response(key)).await;
+            let answered = |key: &str| continued?.response(key);
+            self.calls.push(self.turn.call(runtime, context, (0, call, permit), answered).await);
             return Ok(());
         }
         // Room in the log for all of them first: a turn is run as a whole or not at all.
