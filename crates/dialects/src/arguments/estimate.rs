@@ -320,10 +320,12 @@ impl<'a> Compilation<'_, 'a> {
             return *known;
         }
         self.followed.insert(address, Followed::ENDLESS);
+        if depth > MAX_DEPTH {
+            return Followed::ENDLESS;
+        }
         let mut found = Followed { schemas: 1, height: 0, refers: false };
         for (key, value) in map {
             let beside: Vec<&'a Value> = match (key.as_str(), value) {
-                _ if depth > MAX_DEPTH => return Followed::ENDLESS,
                 ("$ref", Value::String(reference)) => {
                     found.refers = true;
                     let pointer = reference.split_once('#').map(|(_, fragment)| percent_decoded(fragment));
@@ -351,9 +353,10 @@ impl<'a> Compilation<'_, 'a> {
         if UNEVALUATED.iter().any(|keyword| map.contains_key(*keyword)) {
             found.schemas = found.schemas.saturating_mul(3);
         }
-        found.height += 1;
-        if found.height > MAX_DEPTH + 1 {
+        if found.height > MAX_DEPTH {
             found = Followed::ENDLESS;
+        } else {
+            found.height += 1;
         }
         self.followed.insert(address, found);
         found
@@ -493,7 +496,7 @@ mod tests {
             // A name inside hides neither what multiplies without references nor what does with them,
             (beside_name(nested(12)), Risk::Schema),
             (chain_beside_name, Risk::Schema),
-            // and costs nothing where keywords look at nothing but what stands beside them.
+            // and takes no checks away from keywords that follow no references.
             (beside_name(json!({"properties": flat(5, &json!({}))})), Risk::Arguments),
             (beside_name(json!({"properties": flat(4, &json!({"$ref": "a"}))})), Risk::Arguments),
             (beside_name(json!({"properties": flat(5, &json!({"$ref": "a"}))})), Risk::Schema),

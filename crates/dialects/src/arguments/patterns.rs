@@ -159,8 +159,6 @@ pub(super) struct Survey {
     /// Whether steps are counted for some, and for some of those that names are matched with.
     pub(super) is_counted: bool,
     pub(super) has_counted_names: bool,
-    /// Whether a reference makes schemas of what would be values.
-    pub(super) refers_to_values: bool,
 }
 
 impl Survey {
@@ -170,13 +168,9 @@ impl Survey {
 
     /// Of another schema with much the same expressions, which are not looked at again.
     pub(super) fn again(&self, schema: &Value) -> Self {
-        let mut survey = Self {
-            known: self.known.clone(),
-            all_states: self.all_states,
-            refers_to_values: refers_to_values(schema),
-            ..Self::default()
-        };
-        let walk = if survey.refers_to_values { each_schema_and_value } else { each_schema };
+        let mut survey = Self { known: self.known.clone(), all_states: self.all_states, ..Self::default() };
+        // A reference can make schemas of what would be values.
+        let walk = if refers_to_values(schema) { each_schema_and_value } else { each_schema };
         walk(schema, &mut |schema, path| {
             if let Some(Value::String(text)) = schema.get("pattern") {
                 survey.add(text, || path.child("pattern"));

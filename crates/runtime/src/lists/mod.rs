@@ -11,7 +11,6 @@ mod request;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foldhash::fast::RandomState as FastHash;
 use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
 use gateway_upstream::{Catalogue, Fleet};
 use tokio::sync::OnceCell;
@@ -48,7 +47,7 @@ pub struct Lists {
 struct Kept {
     version: u64,
     /// Callers choose the keys, but there are few: a fast hash does.
-    lists: LeastRecentlyUsed<ListRequest, Slot, FastHash>,
+    lists: LeastRecentlyUsed<ListRequest, Slot, foldhash::fast::RandomState>,
 }
 
 /// A list that is rendered once, however many ask for it.

@@ -71,7 +71,7 @@ fn string_length(rest: &[u8], most: usize) -> usize {
         match rest.get(at) {
             None => return rest.len(),
             Some(b'"') => return at,
-            // `\\uXXXX` is the longest.
+            // The longest is `\u` with four digits.
             Some(b'\\') => at += if rest.get(at + 1) == Some(&b'u') { 6 } else { 2 },
             Some(_) => at += 1,
         }
