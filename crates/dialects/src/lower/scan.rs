@@ -102,3 +102,21 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
     }
     if size.bytes > budget.bytes { Err(Excess::Bytes) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Budget, Excess, scan};
+
+    #[test]
+    fn the_first_limit_that_is_exceeded_is_the_reason() {
+        let budget = Budget { bytes: 100, ..Budget::default() };
+        let deep = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({"not": inner}));
+        let (long, too_deep) = ("x".repeat(100), deep(budget.depth + 1));
+        let check = |schema: &Value| scan(schema, &budget).err();
+        assert_eq!(check(&json!({"title": long, "not": too_deep})), Some(Excess::Bytes));
+        assert_eq!(check(&json!({"enum": [long, too_deep]})), Some(Excess::Bytes));
+        assert_eq!(check(&json!({"not": {"not": {"title": "x"}}})), None);
+    }
+}
