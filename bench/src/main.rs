@@ -1,6 +1,7 @@
 //! Measures the translation engine on a corpus of real tools, against what `serde_json` needs for the same tools.
 
 mod corpus;
+mod growth;
 mod load;
 mod measure;
 mod memory;
@@ -35,6 +36,8 @@ enum Command {
     Time(Time),
     /// Run one corpus pass and nothing more, for tools that count instructions.
     Once(Once),
+    /// Count the tokens of the tools in every dialect, and of the tools as they came.
+    Growth(Growth),
     /// Drive the whole gateway and the same server directly.
     Load(load::Load),
 }
@@ -56,6 +59,18 @@ struct Time {
     /// How often each measurement is taken; the medians are printed
     #[arg(long, default_value_t = 9)]
     rounds: usize,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Growth {
+    #[command(flatten)]
+    source: Source,
+    /// Dialects to measure, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',')]
+    dialects: Vec<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -88,6 +103,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Time(command) => command.run(),
         Command::Once(command) => command.run(),
+        Command::Growth(command) => command.run(),
         Command::Load(command) => command.run().and_then(|table| Ok(write!(std::io::stdout(), "{table}")?)),
     };
     match outcome {
@@ -102,13 +118,7 @@ fn main() -> ExitCode {
 impl Time {
     fn run(&self) -> Result<()> {
         let corpus = Corpus::read(&self.source.corpus)?;
-        let dialects = Dialects::builtin();
-        let names: Vec<&str> = if self.dialects.is_empty() {
-            dialects.names().collect()
-        } else {
-            self.dialects.iter().map(String::as_str).collect()
-        };
-        let translators = names.iter().map(|name| translator(&dialects, name)).collect::<Result<Vec<_>>>()?;
+        let translators = translators(&self.dialects)?;
         let rows = measure::measure(&corpus, &translators, self.rounds.max(1));
         let memory = translators
             .iter()
@@ -128,6 +138,23 @@ impl Time {
     }
 }
 
+impl Growth {
+    fn run(&self) -> Result<()> {
+        let corpus = Corpus::read(&self.source.corpus)?;
+        let translators = translators(&self.dialects)?;
+        let rows: Vec<_> =
+            translators.iter().map(|translator| growth::measure(&corpus, translator)).collect();
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        if self.json {
+            serde_json::to_writer_pretty(&mut stdout, &rows)?;
+            writeln!(stdout)?;
+        } else {
+            growth::write_table(&rows, &mut stdout)?;
+        }
+        stdout.flush().context("writing the figures")
+    }
+}
+
 impl Once {
     fn run(&self) -> Result<()> {
         let corpus = Corpus::read(&self.source.corpus)?;
@@ -140,6 +167,17 @@ impl Once {
         writeln!(std::io::stdout(), "{} tools, {bytes} in the check sum", corpus.lines.len())?;
         Ok(())
     }
+}
+
+/// Translators into the dialects called `names`, or into all.
+fn translators(names: &[String]) -> Result<Vec<Translator>> {
+    let dialects = Dialects::builtin();
+    let names: Vec<&str> = if names.is_empty() {
+        dialects.names().collect()
+    } else {
+        names.iter().map(String::as_str).collect()
+    };
+    names.iter().map(|name| translator(&dialects, name)).collect()
 }
 
 fn translator(dialects: &Dialects, name: &str) -> Result<Translator> {
