@@ -4,7 +4,7 @@ use super::{Edit, Entries, Exactness, NodeEdit};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::report::Fate;
-use crate::schema::{Keyword, Members};
+use crate::schema::{Keyword, Members, Source};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -93,6 +93,50 @@ impl<'a> Edit<'a, '_> {
             written.push((wire, edited.json));
         }
         node.push(changed, || Json::Object(written));
+    }
+
+    /// Under a word that is no keyword, only what references name is a schema.
+    pub(super) fn edit_unknown(&mut self, node: &mut NodeEdit<'a>) {
+        if self.known.outside.is_empty() {
+            return node.keep();
+        }
+        let source = self.inside(node.source, node.name, node.value);
+        let json = self.edit_named(source);
+        let changed = !matches!(json, Json::Same(_));
+        node.push(changed, || json);
+    }
+
+    /// `source`, with the schemas in it edited that references name. Its depth is bounded by the budget.
+    fn edit_named(&mut self, source: Source<'a>) -> Json<'a> {
+        if self.known.outside.contains(&std::ptr::from_ref(source.schema)) {
+            return self.edit(source).json;
+        }
+        let mut changed = false;
+        let mut edit = |edit: &mut Self, child: Source<'a>| {
+            let json = edit.edit_named(child);
+            changed |= !matches!(json, Json::Same(_));
+            json
+        };
+        let json = match source.schema {
+            Value::Object(members) => {
+                let mut written: Entries<'a> = Vec::with_capacity(members.len());
+                for (name, value) in members {
+                    let child = self.inside(source, name, value);
+                    written.push((Cow::Borrowed(name.as_str()), edit(self, child)));
+                }
+                Json::Object(written)
+            }
+            Value::Array(items) => {
+                let mut written = Vec::with_capacity(items.len());
+                for (index, value) in items.iter().enumerate() {
+                    let child = self.item(source, index, value);
+                    written.push(edit(self, child));
+                }
+                Json::Array(written)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Json::Same(source.schema),
+        };
+        if changed { json } else { Json::Same(source.schema) }
     }
 
     pub(super) fn edit_items(&mut self, node: &mut NodeEdit<'a>) {

@@ -15,7 +15,7 @@ impl<'a> Edit<'a, '_> {
         let (name, value) = (node.name, node.value);
         let Some(keyword) = Keyword::parse(name) else {
             match self.rules.keywords.unknown {
-                Verdict::Keep | Verdict::Hint => node.keep(),
+                Verdict::Keep | Verdict::Hint => self.edit_unknown(node),
                 Verdict::Describe => self.remove(node, "not a keyword of this dialect"),
                 Verdict::Drop => self.drop_keyword(node, "not a keyword of JSON Schema"),
             }

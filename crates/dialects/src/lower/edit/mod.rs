@@ -27,10 +27,14 @@ pub(super) struct Edit<'a, 'r> {
     /// What an earlier attempt has shown.
     known: &'r Findings,
     definitions: Vec<Definition<'a>>,
+    /// The schema that the next definition is made of.
+    defining: Option<&'a Value>,
     /// Schemas that take more values than before.
     inexact: Vec<&'a Value>,
     /// References that stay where they are: what is written, and what it named.
     kept_references: Vec<(Cow<'a, str>, &'a Value)>,
+    /// Schemas that references name under words that are no keywords.
+    outside: HashSet<*const Value>,
     /// Whether something that needs an exact sub-schema relied on a reference.
     relied: bool,
     /// Whether something was edited and then left out.
@@ -56,6 +60,10 @@ pub(super) struct Findings {
     gone: HashSet<*const Value>,
     /// Schemas whose rules about the look of keys would judge the names under which keys travel.
     misled: HashSet<*const Value>,
+    /// Schemas that references name under words that are no keywords.
+    outside: HashSet<*const Value>,
+    /// Schemas that references name where they stand, and that are now definitions.
+    shared: HashSet<*const Value>,
 }
 
 impl Findings {
@@ -65,11 +73,14 @@ impl Findings {
         self.inexact.extend(more.inexact);
         self.gone.extend(more.gone);
         self.misled.extend(more.misled);
+        self.outside.extend(more.outside);
+        self.shared.extend(more.shared);
         self.count() > before
     }
 
     fn count(&self) -> usize {
-        self.inexact.len() + self.gone.len() + self.misled.len()
+        let sets = [&self.inexact, &self.gone, &self.misled, &self.outside, &self.shared];
+        sets.iter().map(|set| set.len()).sum()
     }
 }
 
@@ -121,8 +132,10 @@ impl<'a, 'r> Edit<'a, 'r> {
             choices,
             known,
             definitions: Vec::new(),
+            defining: None,
             inexact: Vec::new(),
             kept_references: Vec::new(),
+            outside: HashSet::new(),
             relied: false,
             abandoned: false,
             modern: false,
@@ -130,6 +143,10 @@ impl<'a, 'r> Edit<'a, 'r> {
     }
 
     fn edit(&mut self, source: Source<'a>) -> Edited<'a> {
+        let is_definition = self.defining.take().is_some_and(|schema| std::ptr::eq(schema, source.schema));
+        if !is_definition && self.known.shared.contains(&std::ptr::from_ref(source.schema)) {
+            return self.edit_shared(source);
+        }
         let map = match source.schema {
             Value::Object(map) => map,
             Value::Bool(flag) => {

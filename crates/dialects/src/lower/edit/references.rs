@@ -1,9 +1,10 @@
 //! References, and pointers that follow renamed keys.
 
-use super::{Definition, Edit, NodeEdit};
+use super::{Definition, Edit, Edited, NodeEdit};
 use crate::dialect::RefStyle;
 use crate::json::Json;
-use crate::schema::Source;
+use crate::report::PathId;
+use crate::schema::{Holds, Source};
 use gateway_notation::pointer;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -32,6 +33,9 @@ impl<'a> Edit<'a, '_> {
             }
             return;
         }
+        if !self.is_under_keywords(target.path) {
+            self.outside.insert(address);
+        }
         // Other documents and renamed keys: the pointer from the root says the same.
         let local = reference.starts_with("#/") || reference == "#";
         let moved = !self.rules.items_lists && reference.contains("tems/");
@@ -47,6 +51,33 @@ impl<'a> Edit<'a, '_> {
         }
         self.kept_references.push((Cow::Borrowed(reference.trim_start_matches('#')), target.schema));
         node.keep();
+    }
+
+    /// A schema that references name where it stands, as a reference itself.
+    pub(super) fn edit_shared(&mut self, source: Source<'a>) -> Edited<'a> {
+        let name = self.edit_definition(source).unwrap_or_default();
+        self.rewritten(source.path, "", None, "moved into a definition: references name it");
+        Edited {
+            json: Json::object([("$ref", Json::from(format!("#/$defs/{name}")))]),
+            exact: !self.known.inexact.contains(&std::ptr::from_ref(source.schema)),
+            relies: true,
+        }
+    }
+
+    /// Whether keywords alone lead to `path`, so that what it names is edited where it stands.
+    fn is_under_keywords(&self, path: PathId) -> bool {
+        let pointer = self.changes.paths.pointer(path);
+        let mut steps = pointer.split('/').skip(1).peekable();
+        while let Some(step) = steps.next() {
+            let is_index = |next: &&str| next.bytes().all(|byte| byte.is_ascii_digit());
+            match Holds::of(&pointer::unescape(step)) {
+                Holds::Nothing | Holds::Values => return false,
+                Holds::Table | Holds::List => drop(steps.next()),
+                Holds::SchemaOrList => drop(steps.next_if(is_index)),
+                Holds::Schema => {}
+            }
+        }
+        true
     }
 
     pub(super) fn renamed_pointer(&self, pointer: &str) -> String {

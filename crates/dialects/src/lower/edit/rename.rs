@@ -59,7 +59,7 @@ impl<'a> Edit<'a, '_> {
     pub(super) fn rename_codec(&mut self) -> Renaming {
         let mut walk = Walk { room: MOST_SOURCES, ..Walk::default() };
         let mut root = Codec::Same;
-        if self.keys.renames() {
+        if self.keys.renames() && self.renames_in(self.root) {
             root = self.rename_position(&[self.root_source()], &mut walk);
         }
         while let Some((index, all)) = walk.waiting.pop() {
@@ -70,6 +70,28 @@ impl<'a> Edit<'a, '_> {
             definitions: walk.codecs.into_iter().map(Option::unwrap_or_default).collect(),
             misled: walk.misled,
             gave_up: walk.room == 0,
+        }
+    }
+
+    /// Whether a schema in `value` names a key that travels under another name. Values that only look like schemas count as well. Its
+    /// depth is bounded by the budget.
+    fn renames_in(&self, value: &'a Value) -> bool {
+        let is_renamed = |key: &'a str| self.keys.wire(key) != key;
+        match value {
+            Value::Object(members) => members.iter().any(|(name, child)| {
+                let named = match (name.as_str(), child) {
+                    ("properties" | "dependentSchemas", Value::Object(table)) => {
+                        table.keys().any(|key| is_renamed(key))
+                    }
+                    ("required", Value::Array(names)) => {
+                        names.iter().filter_map(Value::as_str).any(is_renamed)
+                    }
+                    _ => false,
+                };
+                named || self.renames_in(child)
+            }),
+            Value::Array(items) => items.iter().any(|item| self.renames_in(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
 

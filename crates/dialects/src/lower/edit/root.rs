@@ -1,6 +1,7 @@
 //! The root, which has rules of its own.
 
 use super::definitions::each_reference;
+use super::reader::is_worth_sharing;
 use super::reader::members::{Kinds, Property, Undeclared, required_names};
 use super::reader::view::{ObjectPart, View};
 use super::{Edit, Entries, Excess, Findings, LoweredSchema, into_entries};
@@ -23,12 +24,14 @@ impl<'a> Edit<'a, '_> {
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
         let mut index = 0;
         while let Some(target) = self.definitions.get(index).map(|definition| definition.target) {
+            self.defining = Some(target.schema);
             let edited = self.edit(target);
             if let Some(definition) = self.definitions.get_mut(index) {
                 definition.json = Some(edited.json);
             }
             index += 1;
         }
+        let shared = self.shared_targets();
         let gone = self.gone_targets(&schema);
         if !self.definitions.is_empty() {
             let mut entries = into_entries(schema);
@@ -59,6 +62,8 @@ impl<'a> Edit<'a, '_> {
             inexact: inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect(),
             gone,
             misled: renaming.misled,
+            outside: std::mem::take(&mut self.outside),
+            shared,
         };
         let plan = Plan {
             root: renaming.root,
@@ -74,6 +79,14 @@ impl<'a> Edit<'a, '_> {
             excess: renaming.gave_up.then_some(Excess::Keys),
         };
         (lowered, found)
+    }
+
+    /// Schemas that became definitions and stand somewhere else as well.
+    fn shared_targets(&self) -> HashSet<*const Value> {
+        let targets = self.definitions.iter().map(|definition| definition.target);
+        let shared =
+            targets.filter(|target| !self.is_definition(target.path) && is_worth_sharing(target.schema));
+        shared.map(|target| std::ptr::from_ref(target.schema)).collect()
     }
 
     /// Targets of references that are not where the references say.

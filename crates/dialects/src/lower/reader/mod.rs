@@ -19,6 +19,7 @@ use crate::names::KeyTable;
 use crate::options::Options;
 use crate::report::{Changes, Entry, Fate, PathId, Step};
 use crate::schema::{Keyword, Resolver, Source, TypeSet, number};
+use crate::tokens::value_bytes;
 
 /// Patterns that are tried on keys, in all of a schema together: each may have to be compiled.
 const MOST_PATTERNS: usize = 2_000;
@@ -28,6 +29,12 @@ pub(crate) const ANYTHING: &str = "any_json";
 
 /// What a keyword held in the original.
 type Given<'a> = Option<&'a Value>;
+
+/// Whether `schema`, which references name where it stands, is worth a definition. Shorter ones are not: a reference to a definition
+/// takes as many tokens.
+pub(crate) fn is_worth_sharing(schema: &Value) -> bool {
+    value_bytes(schema) >= 64
+}
 
 /// Reads one schema, and keeps the report on it.
 pub(crate) struct Reader<'a, 'r> {
@@ -157,6 +164,12 @@ impl<'a, 'r> Reader<'a, 'r> {
             &formats.number
         };
         list.as_ref().is_none_or(|list| list.iter().any(|known| known == format))
+    }
+
+    /// Whether `path` names the root or a member of a table of definitions, so that nothing else stands there.
+    pub(crate) fn is_definition(&self, path: PathId) -> bool {
+        let table = self.changes.paths.last(path).and_then(|(parent, _)| self.changes.paths.last(parent));
+        path == PathId::ROOT || matches!(table, Some((_, Step::Name("$defs" | "definitions"))))
     }
 
     /// A legal name for the definition at `path` that is neither `taken` nor [`ANYTHING`].
