@@ -25,7 +25,7 @@ mod work;
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
 pub use json::Json;
 pub use names::legal_names;
-pub use options::{Budget, Defaults, EmptyRequired, Open, Options, Strict};
+pub use options::{Budget, Defaults, EmptyRequired, Growth, Open, Options, Strict};
 pub use plan::{Plan, PlanError};
 pub use report::{Change, Changes, Fate};
 pub use tokens::{Tokens, estimate as estimate_tokens};

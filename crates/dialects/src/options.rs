@@ -64,11 +64,25 @@ pub struct Budget {
     pub nodes: usize,
     /// Bytes of text in the schema.
     pub bytes: usize,
+    /// How much more a lowered schema may cost than the original.
+    pub growth: Growth,
+}
+
+/// How many tokens a lowered schema may take. What would take more is written out less far, and the rest travels as JSON text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Growth {
+    /// Twice as many as the original and 300; half as many again and 1,500 if that is less.
+    #[default]
+    Proportionate,
+    /// So many.
+    Tokens(usize),
+    /// Any number.
+    Unlimited,
 }
 
 impl Default for Budget {
     /// Room for several times the largest tool known (730 properties, 88 kB), and for little else.
     fn default() -> Self {
-        Self { depth: 32, nodes: 8192, bytes: 512 * 1024 }
+        Self { depth: 32, nodes: 8192, bytes: 512 * 1024, growth: Growth::Proportionate }
     }
 }

@@ -17,7 +17,7 @@ use crate::report::Changes;
 use crate::text::Note;
 use edit::{Edit, Findings};
 use reader::{Reach, Reader};
-use rebuild::Rebuild;
+use rebuild::Attempts;
 
 pub(crate) use scan::{Excess, Size, scan};
 
@@ -53,24 +53,13 @@ pub(crate) fn lower<'a>(
             let mut known = Findings::default();
             // Ends, because what is known only grows.
             loop {
-                let reader = Reader::new(schema, size, dialect, options, Reach::new(1));
+                let reader = Reader::new(schema, size, dialect, options, Reach::full(1));
                 let (lowered, found) = Edit::new(reader, choices, &known).edit_root();
                 if !known.learn(found) {
                     return lowered;
                 }
             }
         }
-        Lowering::Rebuild(choices) => {
-            let mut reach = Reach::new(choices.unroll);
-            // Ends, because references are written out less far each time.
-            loop {
-                let reader = Reader::new(schema, size, dialect, options, reach);
-                match Rebuild::new(reader, size, dialect, choices).lower_root(dialect.tool.omit_empty_schema)
-                {
-                    Ok(lowered) => return lowered,
-                    Err(shorter) => reach = shorter,
-                }
-            }
-        }
+        Lowering::Rebuild(choices) => Attempts { schema, size, dialect, choices, options }.lower(),
     }
 }

@@ -542,7 +542,7 @@ hostile! {
 
 fn limited(depth: usize, nodes: usize, bytes: usize) -> Options {
     let mut options = Options::default();
-    options.budget = Budget { depth, nodes, bytes };
+    options.budget = Budget { depth, nodes, bytes, ..Budget::default() };
     options
 }
 

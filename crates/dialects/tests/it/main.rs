@@ -5,6 +5,7 @@ mod arguments;
 mod calls;
 mod calls_text;
 mod context;
+mod cost;
 mod counterexamples;
 mod dialects;
 mod history;

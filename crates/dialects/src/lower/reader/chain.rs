@@ -1,33 +1,33 @@
-//! References inside one another, and how far they are written out.
+//! How far a schema is written out, and the references that are being written out inside one another.
+
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::Value;
 
-/// How far references are written out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far an attempt writes a schema out.
+#[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// How often a definition may contain itself.
     pub(crate) unroll: usize,
-    /// How many references may be inside one another. Definitions that all refer to each other make a long chain before one
-    /// contains itself; the first way through them would take all the room.
-    pub(crate) chain: usize,
+    /// Positions inside one another that are written out. What is deeper, and no scalar, travels as JSON text.
+    pub(crate) levels: usize,
+    /// Positions inside one another that only conditions declare. What conditions declare in deeper ones is not looked up, so that
+    /// conditions which lead back to themselves end.
+    pub(crate) conditions: usize,
+    /// Whether a value of any kind is written with a definition that takes it as it is, where the dialect has definitions.
+    pub(crate) defines_anything: bool,
+    /// How many references may stand around one to each schema for it to be written out; absent: any number.
+    pub(crate) expansion: Option<Rc<HashMap<*const Value, usize>>>,
 }
 
 /// References inside one another that are written out at most.
 const LONGEST_CHAIN: usize = 64;
 
 impl Reach {
-    pub(crate) const fn new(unroll: usize) -> Self {
-        Self { unroll, chain: LONGEST_CHAIN }
-    }
-
-    /// The next shorter one, where `longest` chains were met.
-    pub(crate) fn shorter(self, longest: usize) -> Option<Self> {
-        if let Some(unroll) = self.unroll.checked_sub(1) {
-            return Some(Self { unroll, ..self });
-        }
-        // A chain ends with one reference more than it may have before that: a limit that no chain has met changes nothing.
-        let chain = [16, 8, 4, 2, 1].into_iter().find(|chain| *chain < self.chain && chain + 1 < longest)?;
-        Some(Self { chain, ..self })
+    /// Everything, and recursions `unroll` times.
+    pub(crate) const fn full(unroll: usize) -> Self {
+        Self { unroll, levels: usize::MAX, conditions: 3, defines_anything: true, expansion: None }
     }
 }
 
@@ -36,24 +36,30 @@ impl Reach {
 pub(crate) struct Chain<'a> {
     targets: Vec<&'a Value>,
     pub(crate) reach: Reach,
-    /// The most references that have been inside one another.
-    pub(crate) longest: usize,
 }
 
 impl<'a> Chain<'a> {
     pub(crate) const fn new(reach: Reach) -> Self {
-        Self { targets: Vec::new(), reach, longest: 0 }
+        Self { targets: Vec::new(), reach }
     }
 
-    /// Steps into `target`; `false` where it is not written out there.
+    /// Steps into `target`; `false` if it is not written out there.
     pub(crate) fn follow(&mut self, target: &'a Value) -> bool {
         let times = self.targets.iter().filter(|known| std::ptr::eq(**known, target)).count();
-        if times > self.reach.unroll || self.targets.len() > self.reach.chain {
+        let around = match &self.reach.expansion {
+            None => LONGEST_CHAIN,
+            Some(limits) => limits.get(&std::ptr::from_ref(target)).copied().unwrap_or_default(),
+        };
+        if times > self.reach.unroll || self.targets.len() >= around {
             return false;
         }
-        self.targets.push(target);
-        self.longest = self.longest.max(self.targets.len());
+        self.enter(target);
         true
+    }
+
+    /// Steps into `target`, however often it is there already.
+    pub(crate) fn enter(&mut self, target: &'a Value) {
+        self.targets.push(target);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -63,29 +69,5 @@ impl<'a> Chain<'a> {
     /// Steps back out to where the chain was `length` long.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.targets.truncate(length);
-    }
-
-    /// The next shorter reach that changes something.
-    pub(crate) fn shorter(&self) -> Option<Reach> {
-        self.reach.shorter(self.longest)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Reach;
-
-    #[test]
-    fn a_shorter_reach_changes_something() {
-        let whole = Reach { unroll: 1, chain: 64 };
-        let once = Reach { unroll: 0, chain: 64 };
-        let chain = |chain| Some(Reach { unroll: 0, chain });
-        assert_eq!(whole.shorter(1), Some(once));
-        assert_eq!(once.shorter(18), chain(16));
-        assert_eq!(once.shorter(17), chain(8));
-        assert_eq!(once.shorter(3), chain(1));
-        assert_eq!(once.shorter(2), None);
-        assert_eq!(Reach { unroll: 0, chain: 2 }.shorter(64), chain(1));
-        assert_eq!(Reach { unroll: 0, chain: 1 }.shorter(64), None);
     }
 }

@@ -17,10 +17,6 @@ const MOST_ALTERNATIVES: usize = 64;
 /// among them takes at most half, so that there is room to learn what the others declare.
 pub(crate) const MOST_BRANCHES: usize = 10_000;
 
-/// Positions inside one another that only conditions declare; what conditions declare in deeper ones is not looked up, so that conditions
-/// which lead back to themselves end.
-const MOST_CONDITIONS: usize = 3;
-
 /// What conditions say that may hold or not.
 pub(crate) struct Discovered<'a> {
     /// What each of them says about objects.
@@ -167,7 +163,7 @@ impl<'a> Reader<'a, '_> {
         if conditional.is_empty() {
             return found;
         }
-        if self.conditions >= MOST_CONDITIONS {
+        if self.conditions >= self.chain.reach.conditions {
             found.complete = false;
             return found;
         }
@@ -182,7 +178,7 @@ impl<'a> Reader<'a, '_> {
                 break;
             }
             let mut view = self.glimpse(source);
-            found.complete &= !view.cut;
+            found.complete &= view.cut.is_none();
             if !view.objects.is_empty() {
                 found.objects.push(std::mem::take(&mut view.objects));
             }

@@ -270,8 +270,8 @@ impl<'a> Reader<'a, '_> {
             return;
         };
         if !self.chain.follow(target.schema) {
-            view.cut = true;
-            self.encoded(source.path, "$ref", original, "recursion beyond this depth travels as JSON text");
+            view.cut = Some(target);
+            self.encoded(source.path, "$ref", original, "JSON text: written out no further");
             return;
         }
         self.rewritten(source.path, "$ref", original, "written out");

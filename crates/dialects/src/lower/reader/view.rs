@@ -36,8 +36,8 @@ pub(crate) struct View<'a> {
     pub(crate) hints: Vec<(Keyword, &'a Value, PathId)>,
     /// No value satisfies all sources.
     pub(crate) impossible: bool,
-    /// A recursion that is written out no deeper.
-    pub(crate) cut: bool,
+    /// What a reference names that is not written out here.
+    pub(crate) cut: Option<Source<'a>>,
     /// The schema calls itself required, as draft 3 did.
     pub(crate) required: bool,
     /// Where the first source stands.

@@ -39,6 +39,10 @@ impl<'a> Rebuild<'a, '_> {
                 Lowered::new(node, Codec::Containers)
             }
             Anything::Definition => {
+                if !self.chain.reach.defines_anything {
+                    self.encoded(view.path, "type", None, "JSON text: writing it out would cost too much");
+                    return Lowered::json_text();
+                }
                 if location.in_union && !self.choices.ref_in_union {
                     return Lowered::json_text();
                 }
@@ -73,21 +77,29 @@ impl<'a> Rebuild<'a, '_> {
         index
     }
 
-    /// A reference that stays one; `None` if it has to be written out.
+    /// A reference that stays one, or a schema that becomes one; `None` if it has to be written out.
     pub(super) fn lower_reference(&mut self, source: Source<'a>, location: Location) -> Option<Lowered<'a>> {
         let map = source.schema.as_object()?;
-        let Value::String(reference) = map.member("$ref")? else { return None };
+        if location.in_union && !self.choices.ref_in_union {
+            return None;
+        }
+        let Some(Value::String(reference)) = map.member("$ref") else {
+            return self.lower_shared(source, location);
+        };
         let alone = map.keys().all(|name| {
             matches!(name.as_str(), "$ref" | "$defs" | "definitions")
                 || Keyword::parse(name).is_some_and(|keyword| {
                     keyword == Keyword::Description || matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
                 })
         });
-        if !(alone || self.resolver.ref_hides_siblings) || (location.in_union && !self.choices.ref_in_union) {
+        if !(alone || self.resolver.ref_hides_siblings) {
             return None;
         }
         let resource = self.resolver.resource_of(source.schema, source.resource);
         let target = self.resolve(reference, resource)?;
+        if self.is_repeated_in_full(target.schema) {
+            return None;
+        }
         let index = match self.definition_of(target.schema) {
             Some(index) => {
                 let unfinished = self.definitions.get(index).filter(|definition| definition.node.is_none());
@@ -113,6 +125,23 @@ impl<'a> Rebuild<'a, '_> {
         Some(lowered)
     }
 
+    /// A schema that references name where it stands, as a reference itself.
+    fn lower_shared(&mut self, source: Source<'a>, location: Location) -> Option<Lowered<'a>> {
+        if !self.is_shared(source.schema) {
+            return None;
+        }
+        let index = match self.definition_of(source.schema) {
+            Some(index) => {
+                // What is being defined is written out: this is the definition.
+                self.definitions.get(index).and_then(|definition| definition.node.as_ref())?;
+                index
+            }
+            None => self.define(source, location)?,
+        };
+        self.rewritten(source.path, "", None, "moved into a definition: references name it");
+        Some(Lowered::new(Node::reference(index), Codec::Definition(index)))
+    }
+
     /// Makes a definition of `target`; `None` if it is only a reference to itself, or too many are being made.
     fn define(&mut self, target: Source<'a>, location: Location) -> Option<usize> {
         if self.opened >= super::DEEPEST {
@@ -123,7 +152,13 @@ impl<'a> Rebuild<'a, '_> {
         self.definitions.push(Definition::new(name, Some(target.schema), None, location.total));
         let location = Location { depth: 1, total: location.total, root: false, in_union: false };
         self.opened += 1;
+        let mark = self.chain.len();
+        if !self.choices.recursion {
+            // What refers to it from inside is written out, as a recursion is.
+            self.chain.enter(target.schema);
+        }
         let lowered = self.lower(&[target], &[], location);
+        self.chain.truncate(mark);
         self.opened -= 1;
         if lowered.node.reference == Some(index) || !lowered.possible {
             self.definitions.truncate(index);

@@ -2,21 +2,25 @@
 
 mod annotations;
 mod array;
+mod attempts;
 mod carrier;
 mod conditional;
 mod definition;
 mod depth;
-mod estimate;
+mod expansion;
 mod guard;
+mod json_text;
 mod node;
 mod object;
 mod position;
 mod root;
+mod shared;
 mod typed;
 mod union;
 mod values;
 
 use std::cell::{Cell, OnceCell};
+use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
 use serde_json::Value;
@@ -25,7 +29,10 @@ use super::reader::Reader;
 use super::{LoweredSchema, Size, reader};
 use crate::dialect::{Additional, Dialect, Limits, RebuildRules, RefStyle};
 use crate::plan::{Codec, Guard};
+use json_text::FirstUses;
 use node::{Node, Writer};
+
+pub(super) use attempts::Attempts;
 
 /// Levels that are written out; what lies deeper travels as JSON text. References can nest without end.
 const DEEPEST: usize = 48;
@@ -40,12 +47,20 @@ pub(super) struct Rebuild<'a, 'r> {
     /// Definitions that are being made, each inside the one before.
     opened: usize,
     definitions: Vec<Definition<'a>>,
+    /// Schemas that references name where they stand, and whether a definition of them is worth having.
+    shared: HashMap<*const Value, bool>,
     /// Nodes written so far.
     nodes: usize,
     /// Nodes after which the rest travels as JSON text.
     node_limit: usize,
-    /// Nodes beyond which the schema is written out less far.
+    /// Nodes after which the attempt is given up.
     room: usize,
+    /// The most positions that were lowered inside one another.
+    deepest: usize,
+    /// Where schemas are written that others refer to; made when a reference is not written out.
+    first_uses: Option<FirstUses>,
+    /// Schemas that are described in words, and their names there.
+    explained: HashMap<*const Value, String>,
     /// Steps left for comparing alternatives.
     comparisons: Cell<usize>,
     /// Whether an alternative of the plan looks at definitions.
@@ -96,7 +111,6 @@ impl<'a, 'r> Rebuild<'a, 'r> {
     ) -> Self {
         reader.closed = matches!(choices.additional, Additional::Closed | Additional::Declared);
         reader.declares_required |= choices.all_required || reader.closed;
-        // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
         let room = 256 + 4 * size.nodes;
         let node_limit = reader.options.budget.nodes.min(room);
         let mut rebuild = Self {
@@ -106,33 +120,25 @@ impl<'a, 'r> Rebuild<'a, 'r> {
             depth: 0,
             opened: 0,
             definitions: Vec::new(),
+            shared: HashMap::new(),
             nodes: 0,
             node_limit,
             room,
+            deepest: 0,
+            first_uses: None,
+            explained: HashMap::new(),
             comparisons: Cell::new(guard::MOST_COMPARISONS),
             guarded: false,
         };
-        if size.has_references && dialect.schema.refs == RefStyle::Inline && dialect.limits.depth == 0 {
-            rebuild.estimate_reach();
+        if size.has_references && dialect.schema.refs == RefStyle::Defs {
+            rebuild.find_shared();
         }
         rebuild
     }
 
-    /// Whether this attempt is too large and another one follows.
-    fn is_repeated(&self) -> bool {
-        self.nodes > self.room && self.chain.shorter().is_some()
-    }
-
-    /// The same, and it is known which one follows: nothing more has to be found out.
+    /// Whether there are so many nodes that the attempt is given up.
     fn is_in_vain(&self) -> bool {
-        self.nodes > self.room && self.next_is_known()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn next_is_known(&self) -> bool {
-        let next = self.chain.shorter();
-        next.is_some() && next == self.chain.reach.shorter(usize::MAX)
+        self.nodes > self.room
     }
 
     /// The definition made from `target`.
@@ -144,40 +150,5 @@ impl<'a, 'r> Rebuild<'a, 'r> {
 
     fn has_definition(&self, name: &str) -> bool {
         self.definitions.iter().any(|definition| definition.name == name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::Rebuild;
-    use crate::dialect::Dialects;
-    use crate::lower::reader::{Reach, Reader};
-    use crate::lower::scan;
-    use crate::options::Options;
-
-    #[track_caller]
-    fn check_first_attempt(schema: &serde_json::Value, expected: Reach) {
-        let dialect = Dialects::builtin().get("gemini").unwrap();
-        let options = Options::default();
-        let size = scan(schema, &options.budget).unwrap();
-        let choices = dialect.schema.rebuild().unwrap();
-        let whole = Reach { unroll: 1, chain: 64 };
-        let reader = Reader::new(schema, &size, &dialect, &options, whole);
-        let rebuild = Rebuild::new(reader, &size, &dialect, choices);
-        assert_eq!(rebuild.chain.reach, expected);
-    }
-
-    #[test]
-    fn what_would_be_too_large_is_not_tried() {
-        let again = json!({"$ref": "#/$defs/node"});
-        let narrow = json!({"type": "object", "properties": {"next": again}});
-        let wide: serde_json::Map<_, _> =
-            (0..20).map(|number| (format!("next{number}"), again.clone())).collect();
-        let wide = json!({"type": "object", "properties": wide});
-        let rooted = |node| json!({"type": "object", "properties": {"root": again}, "$defs": {"node": node}});
-        check_first_attempt(&rooted(narrow), Reach { unroll: 1, chain: 64 });
-        check_first_attempt(&rooted(wide), Reach { unroll: 0, chain: 64 });
     }
 }

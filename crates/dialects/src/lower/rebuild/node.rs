@@ -74,11 +74,6 @@ impl<'a> Node<'a> {
         Self { array: Some(Box::new(array)), ..Self::of(TypeSet::ARRAY) }
     }
 
-    /// Text with a description.
-    pub(crate) fn text(description: &'a str) -> Self {
-        Self { description: Some(Cow::Borrowed(description)), ..Self::of(TypeSet::STRING) }
-    }
-
     /// Whether null is among the values.
     pub(crate) fn takes_null(&self) -> bool {
         self.free || self.types.contains(TypeSet::NULL) || self.branches.iter().any(Node::takes_null)

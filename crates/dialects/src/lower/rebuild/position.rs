@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::json_text::is_composite;
 use super::reader::view::View;
 use super::{Node, Rebuild};
 use crate::dialect::RefStyle;
@@ -28,19 +29,6 @@ impl<'a> Lowered<'a> {
         Self { node, codec, possible: true, required: false, cut: false }
     }
 
-    /// Whether it is a recursion that is written out no deeper, and nothing more is said about it.
-    pub(crate) fn is_bare_cut(&self) -> bool {
-        self.cut
-            && self.node.description.as_deref() == Some(JSON_TEXT)
-            && self.node.types == TypeSet::STRING
-            && self.node.keywords.is_empty()
-    }
-
-    /// Any value, as JSON text.
-    pub(crate) fn json_text() -> Self {
-        Self::new(Node::text(JSON_TEXT), Codec::Text)
-    }
-
     pub(crate) fn impossible() -> Self {
         Self { possible: false, ..Self::new(Node::anything(), Codec::Same) }
     }
@@ -62,8 +50,6 @@ impl Location {
         Self { depth: self.depth + levels, total: self.total + levels, root: false, in_union: false }
     }
 }
-
-const JSON_TEXT: &str = "JSON text";
 
 /// Why positions far inside others travel as JSON text.
 pub(super) const TOO_DEEP: &str = "JSON text: deeper than is written out";
@@ -95,6 +81,7 @@ impl<'a> Rebuild<'a, '_> {
         let under_condition = usize::from(!more.is_empty());
         self.conditions += under_condition;
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         let mark = self.chain.len();
         let mut view = View::new(path, schema);
         for source in sources {
@@ -103,7 +90,9 @@ impl<'a> Rebuild<'a, '_> {
         if view.keeps_out() {
             view.conditional.extend(more);
         }
-        let lowered = self.lower_view(&mut view, location);
+        let is_deep = self.depth > self.chain.reach.levels && view.cut.is_none() && is_composite(&view);
+        let lowered =
+            if is_deep { self.lower_described(sources, &view) } else { self.lower_view(&mut view, location) };
         self.chain.truncate(mark);
         self.depth -= 1;
         self.conditions -= under_condition;
@@ -123,8 +112,8 @@ impl<'a> Rebuild<'a, '_> {
     // Apart from `lower_view`, so that each way writes its result where it is wanted instead of being moved there.
     #[inline(never)]
     fn lower_rules(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
-        if view.cut {
-            return Lowered { cut: true, ..Lowered::json_text() };
+        if let Some(target) = view.cut {
+            return self.lower_cut(target);
         }
         if self.nodes > self.node_limit {
             let reason = "JSON text: the written-out schema would be too large";

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::attempts::Attempt;
 use super::node::Rest;
 use super::position::Location;
-use super::reader::Reach;
 use super::reader::view::View;
 use super::{LoweredSchema, Node, Rebuild, Writer};
 use crate::dialect::Additional;
@@ -18,8 +18,8 @@ use crate::schema::{Members, TypeSet};
 use crate::text::Note;
 
 impl<'a> Rebuild<'a, '_> {
-    /// The whole schema; where it came out too large, how far to write references out instead.
-    pub(crate) fn lower_root(mut self, omit_empty: bool) -> Result<LoweredSchema<'a>, Reach> {
+    /// The whole schema.
+    pub(super) fn lower_root(mut self, omit_empty: bool) -> Attempt<'a> {
         let root = self.root;
         let location = Location { depth: 0, total: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT, Some(root));
@@ -31,7 +31,7 @@ impl<'a> Rebuild<'a, '_> {
             }
             view.types = TypeSet::OBJECT;
         }
-        view.cut = false;
+        view.cut = None;
         view.impossible = false;
         if view.values.take().is_some() {
             self.describe_root_values(&mut view);
@@ -40,11 +40,6 @@ impl<'a> Rebuild<'a, '_> {
         self.fold(unions, &mut view);
         let root_description = view.description.clone();
         let mut lowered = self.lower_object(&mut view, location);
-        if self.nodes > self.room
-            && let Some(shorter) = self.chain.shorter()
-        {
-            return Err(shorter);
-        }
         let mut tool_notes = Vec::new();
         let takes_description = self.choices.additional != Additional::Open;
         self.finish_words(&mut lowered, &mut view, takes_description, &mut tool_notes);
@@ -93,14 +88,16 @@ impl<'a> Rebuild<'a, '_> {
                     .map(|known| known.guard.take().map_or_else(Guard::anything, |guard| *guard)),
             );
         }
+        let abandoned = self.is_in_vain();
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
-        Ok(LoweredSchema {
+        let lowered = LoweredSchema {
             schema,
             plan: Plan { root: codec, definitions, guards, injected: Vec::new() }.simplified(),
             changes: self.reader.changes,
             tool_notes,
             excess: None,
-        })
+        };
+        Attempt { lowered, abandoned, deepest: self.deepest }
     }
 
     /// Writes the root node and its definitions.

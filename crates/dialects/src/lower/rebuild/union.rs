@@ -57,7 +57,8 @@ impl<'a> Rebuild<'a, '_> {
             }
             let source = self.item(list, index, branch);
             let path = source.path;
-            if bare && self.rules.refs == RefStyle::Defs && branch.get("$ref").is_some() {
+            let is_named = branch.get("$ref").is_some() || self.is_shared(branch);
+            if bare && self.rules.refs == RefStyle::Defs && is_named {
                 let lowered = self.lower(&[source], &[], inside);
                 let mcp = self.outline(source);
                 alternatives.push(Alternative { lowered, mcp });
@@ -233,7 +234,7 @@ impl<'a> Rebuild<'a, '_> {
 
     /// How values of the alternatives travel; alternatives that could be confused get a tag.
     fn union_codec(&mut self, alternatives: &mut [Alternative<'a>]) -> Codec {
-        if self.is_repeated()
+        if self.is_in_vain()
             || alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same)
         {
             return Codec::Same;
@@ -311,14 +312,19 @@ impl<'a> Rebuild<'a, '_> {
 
 /// Leaves one alternative of those that are recursions cut off: its JSON text carries what all of them do.
 fn merge_cuts(alternatives: &mut Vec<Alternative<'_>>) {
-    let mut first = true;
-    alternatives.retain_mut(|alternative| {
-        if !alternative.lowered.is_bare_cut() {
-            return true;
+    let Some(first) = alternatives.iter().position(|alternative| alternative.lowered.is_bare_cut()) else {
+        return;
+    };
+    let rest = alternatives.split_off(first + 1);
+    let (cuts, others): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|alternative| alternative.lowered.is_bare_cut());
+    if let Some(kept) = alternatives.last_mut() {
+        kept.mcp = Outline::anything();
+        for cut in &cuts {
+            kept.lowered.or_form_of(&cut.lowered);
         }
-        alternative.mcp = Outline::anything();
-        std::mem::take(&mut first)
-    });
+    }
+    alternatives.extend(others);
 }
 
 /// Which branches could be taken for another one that reads them in another way.
