@@ -62,7 +62,7 @@ pub(crate) fn compose<'a>(
     }
     if !members.is_empty() {
         let json = compact_object(&members);
-        if !text.contains(&json) {
+        if !text.contains(&json) && !has_members(&text, &members) {
             append(&mut text, "\n", &json);
         }
     }
@@ -175,7 +175,10 @@ fn format_templates(format: &str) -> Option<[&'static str; 2]> {
         "uuid" => {
             ["must be a valid UUID in the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "must be a valid UUID"]
         }
-        "date-time" => ["must be a valid ISO 8601 date-time, for example 2024-01-15T10:30:00Z", ""],
+        "date-time" => [
+            "must be a valid ISO 8601 date-time, for example 2024-01-15T10:30:00Z",
+            "must be a valid ISO 8601 date-time",
+        ],
         _ => return None,
     })
 }
@@ -191,9 +194,22 @@ fn hint(keyword: Keyword, value: &Value) -> Option<String> {
     })
 }
 
-/// Whether the light style says anything about `name: value` where the keyword stays.
-pub(crate) fn has_hint(name: &str, value: &Value) -> bool {
-    Keyword::parse(name).is_some_and(|keyword| hint(keyword, value).is_some())
+/// Whether `style` says anything about `keyword: value` where the keyword stays in the schema. The light style has words for a few only.
+pub(crate) fn is_mentioned(style: TextStyle, keyword: Keyword, value: &Value) -> bool {
+    let asks = match keyword {
+        Keyword::AdditionalProperties => value == &Value::Bool(false),
+        Keyword::UniqueItems => value == &Value::Bool(true),
+        _ => true,
+    };
+    asks && style.mentions(keyword) && (style != TextStyle::Hints || hint(keyword, value).is_some())
+}
+
+/// Whether a line of `text` is an object with all of `members`.
+fn has_members(text: &str, members: &[(&str, &Value)]) -> bool {
+    text.lines().rev().filter(|line| line.starts_with('{')).any(|line| {
+        let known: Option<Value> = serde_json::from_str(line).ok();
+        known.is_some_and(|known| members.iter().all(|(name, value)| known.get(name) == Some(value)))
+    })
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ fn mechanism_of(key: &String) -> Option<&'static str> {
 fn followed(schema: &SchemaRules, name: &str, written: Verdict) -> Verdict {
     match (&schema.lowering, Keyword::parse(name)) {
         (Lowering::None, _) => Verdict::Keep,
-        (Lowering::Edit(_), Some(keyword)) if written == Verdict::Hint && !keyword.has_hint() => {
+        (Lowering::Edit(_), Some(keyword)) if written == Verdict::Hint && !schema.text.mentions(keyword) => {
             Verdict::Keep
         }
         (Lowering::Edit(_), _) => written,
@@ -118,6 +118,7 @@ fn followed_by_rebuild(
     use Keyword as K;
     let keep_if = |kept: bool| if kept { Verdict::Keep } else { Verdict::Describe };
     match keyword {
+        K::Enum if written == Verdict::Hint => Verdict::Hint,
         K::Type | K::Description | K::Properties | K::Required | K::Items | K::Enum | K::AnyOf => {
             Verdict::Keep
         }
@@ -138,7 +139,7 @@ fn followed_by_rebuild(
             (Kind::Annotation | Kind::Hint, _) => written,
             _ if !keyword.is_bound() && keyword != K::Format => Verdict::Describe,
             (_, Verdict::Drop) => Verdict::Describe,
-            (_, Verdict::Hint) if !keyword.has_hint() => Verdict::Keep,
+            (_, Verdict::Hint) if !schema.text.mentions(keyword) => Verdict::Keep,
             _ => written,
         },
     }

@@ -42,6 +42,7 @@ builtin![
     "ollama",
     "ollama-openai",
     "openai-compat",
+    "openai-legacy",
     "openai-functions",
     "openai-reasoning",
     "openai-responses",

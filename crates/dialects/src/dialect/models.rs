@@ -156,7 +156,7 @@ mod tests {
         check("gpt-4", "openai-chat", None);
         check("GPT-4o", "openai-chat", None);
         check("gpt-5", "openai-chat", None);
-        check("gpt-3.5-turbo", "openai-chat", Some("openai-compat"));
+        check("gpt-3.5-turbo", "openai-chat", Some("openai-legacy"));
         check("o1", "openai-chat", Some("openai-reasoning"));
         check("o3-mini", "openai-chat", Some("openai-reasoning"));
         check("o4-mini", "openai-chat", Some("openai-reasoning"));

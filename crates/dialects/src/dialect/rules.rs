@@ -322,6 +322,18 @@ pub enum TextStyle {
     Hints,
 }
 
+impl TextStyle {
+    /// Whether it has words for a keyword that stays in the schema.
+    pub(crate) const fn mentions(self, keyword: Keyword) -> bool {
+        match self {
+            Self::Hints => {
+                matches!(keyword, Keyword::AdditionalProperties | Keyword::Format | Keyword::Pattern)
+            }
+            Self::Json | Self::Constraints | Self::Important => keyword.is_constraint(),
+        }
+    }
+}
+
 /// What becomes of `default`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

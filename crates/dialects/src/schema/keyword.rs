@@ -179,9 +179,10 @@ impl Keyword {
         )
     }
 
-    /// Whether a description can mention it although it stays in the schema.
-    pub const fn has_hint(self) -> bool {
-        matches!(self, Self::AdditionalProperties | Self::Format | Self::Pattern)
+    /// Whether it restricts a value in a way that one sentence says.
+    pub const fn is_constraint(self) -> bool {
+        self.is_bound()
+            || matches!(self, Self::Enum | Self::Const | Self::Format | Self::AdditionalProperties)
     }
 }
 

@@ -36,6 +36,7 @@ const NAMES: &[&str] = &[
     "azure-openai",
     "mcp",
     "openai-compat",
+    "openai-legacy",
     "openai-reasoning",
     "google-compat",
     "anthropic-compat",
@@ -124,7 +125,7 @@ fn a_verdict_that_the_mechanism_ignores_is_an_error() {
             "rebuild",
             "write \"describe\" or remove it; `schema.defaults` decides it",
         ),
-        ("openai-compatible", "minLength = \"hint\"", "edit", "write \"keep\" or remove it"),
+        ("openai-compatible", "not = \"hint\"", "edit", "write \"keep\" or remove it"),
         ("mcp", "format = \"describe\"", "none", "write \"keep\" or remove it"),
     ] {
         let cause = format!(

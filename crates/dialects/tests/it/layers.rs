@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// The layers, alone, which means on top of `openai-chat`.
 const LAYERS: &[&str] =
-    &["openai-compat", "openai-reasoning", "google-compat", "anthropic-compat", "universal"];
+    &["openai-compat", "openai-legacy", "openai-reasoning", "google-compat", "anthropic-compat", "universal"];
 
 fn lowered_by(translator: &Translator, schema: &Value) -> Value {
     let tool = json!({"name": "t", "description": "d", "inputSchema": schema});
@@ -164,6 +164,17 @@ fn check_removed(layer: &str, prefix: &str, cases: &[(&str, Value, &str)]) {
     }
 }
 
+/// Keywords that stay, and are mentioned all the same.
+#[track_caller]
+fn check_mentioned(layer: &str, prefix: &str, cases: &[(&str, Value, &str)]) {
+    for (keyword, value, sentence) in cases {
+        let before = node(keyword, value);
+        let mut after = before.clone();
+        after["description"] = json!(format!("{prefix}{sentence}"));
+        check(layer, before, after);
+    }
+}
+
 #[track_caller]
 fn check_kept(layer: &str, cases: &[(&str, Value)]) {
     for (keyword, value) in cases {
@@ -185,7 +196,7 @@ fn every_keyword_of_openai_reasoning() {
             ("format", json!("uri"), "must be a valid URL"),
             ("format", json!("url"), "must be a valid URL"),
             ("format", json!("uuid"), "must be a valid UUID"),
-            ("format", json!("date-time"), "format: date-time"),
+            ("format", json!("date-time"), "must be a valid ISO 8601 date-time"),
             ("format", json!("hostname"), "format: hostname"),
             ("exclusiveMinimum", json!(0), "must be > 0"),
             ("exclusiveMaximum", json!(1.5), "must be < 1.5"),
@@ -198,9 +209,19 @@ fn every_keyword_of_openai_reasoning() {
             ("additionalProperties", json!(false), "additional properties are not allowed"),
         ],
     );
-    check_kept(
+    check_mentioned(
         "openai-reasoning",
-        &[("minimum", json!(0)), ("maximum", json!(9)), ("enum", json!([{"a": "x"}]))],
+        "IMPORTANT: ",
+        &[
+            ("minimum", json!(0), "must be >= 0"),
+            ("maximum", json!(9), "must be <= 9"),
+            ("enum", json!([{"a": "x"}]), "must be one of: {\"a\":\"x\"}"),
+        ],
+    );
+    check(
+        "openai-reasoning",
+        json!({"type": "string", "enum": ["a", "b"]}),
+        json!({"type": "string", "enum": ["a", "b"], "description": "IMPORTANT: must be one of: a, b"}),
     );
 }
 
@@ -243,7 +264,15 @@ fn every_keyword_of_google_compat() {
         assert!(text.starts_with("Constraints: ") && text.contains(words), "{keyword}: {text}");
         assert!(after.get(keyword).is_none(), "{after}");
     }
-    check_kept("google-compat", &[("enum", json!([{"a": "x"}]))]);
+    check(
+        "google-compat",
+        json!({"type": "string", "enum": ["a", "b"]}),
+        json!({
+            "type": "string",
+            "enum": ["a", "b"],
+            "description": "Constraints: must be exactly one of these values: a, b"
+        }),
+    );
 }
 
 #[test]
@@ -267,17 +296,37 @@ fn every_keyword_of_the_json_layers() {
     ];
     for (layer, removed) in [
         ("universal", all.iter().map(|(keyword, _)| *keyword).collect::<Vec<_>>()),
-        ("openai-compat", vec!["format", "pattern", "minProperties", "maxProperties"]),
+        ("openai-compat", vec!["format", "minProperties", "maxProperties"]),
+        ("openai-legacy", vec!["format", "pattern", "minProperties", "maxProperties"]),
     ] {
         for (keyword, value) in &all {
+            let sentence = json!({*keyword: value}).to_string();
+            let case = [(*keyword, value.clone(), sentence.as_str())];
             if removed.contains(keyword) {
-                let sentence = json!({*keyword: value}).to_string();
-                check_removed(layer, "", &[(keyword, value.clone(), &sentence)]);
+                check_removed(layer, "", &case);
             } else {
-                check_kept(layer, &[(keyword, value.clone())]);
+                check_mentioned(layer, "", &case);
             }
         }
     }
+}
+
+#[test]
+fn the_second_example_for_openai_embeds_what_stays_as_well() {
+    check(
+        "openai-compat",
+        json!({"type": "string", "minLength": 5, "format": "email"}),
+        json!({"type": "string", "minLength": 5, "description": "{\"minLength\":5,\"format\":\"email\"}"}),
+    );
+    check(
+        "openai-compat",
+        json!({"type": "array", "items": {"type": "string", "enum": ["a"]}, "uniqueItems": false}),
+        json!({
+            "type": "array",
+            "items": {"type": "string", "enum": ["a"], "description": "{\"enum\":[\"a\"]}"},
+            "uniqueItems": false
+        }),
+    );
 }
 
 #[test]
@@ -340,8 +389,8 @@ fn model_ids_choose_dialect_and_layer() {
         ("gpt-4o", "openai-chat"),
         ("GPT-4o-mini", "openai-chat"),
         ("gpt-5", "openai-chat"),
-        ("gpt-3.5-turbo", "openai-chat+openai-compat"),
-        ("text-davinci-003", "openai-chat+openai-compat"),
+        ("gpt-3.5-turbo", "openai-chat+openai-legacy"),
+        ("text-davinci-003", "openai-chat+openai-legacy"),
         ("o1", "openai-chat+openai-reasoning"),
         ("o1-mini", "openai-chat+openai-reasoning"),
         ("o3", "openai-chat+openai-reasoning"),
@@ -490,7 +539,7 @@ fn alternatives_that_may_overlap_afterwards_are_no_longer_exclusive() {
     check(
         "openai-compat",
         json!({"oneOf": [{"type": "string", "format": "email"}, {"type": "string", "maxLength": 3}]}),
-        json!({"anyOf": [{"type": "string", "description": "{\"format\":\"email\"}"}, {"type": "string", "maxLength": 3}]}),
+        json!({"anyOf": [{"type": "string", "description": "{\"format\":\"email\"}"}, {"type": "string", "maxLength": 3, "description": "{\"maxLength\":3}"}]}),
     );
 }
 

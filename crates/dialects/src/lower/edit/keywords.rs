@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::report::PathId;
 use crate::schema::repair::{Checked, check};
 use crate::schema::{Keyword, Kind, Members, TypeSet, pattern};
-use crate::text::{Note, has_hint};
+use crate::text::{Note, is_mentioned};
 use serde_json::Value;
 
 impl<'a> Edit<'a, '_> {
@@ -61,7 +61,9 @@ impl<'a> Edit<'a, '_> {
                 node.patterns_gone |= keyword == Keyword::PatternProperties;
                 return self.remove(node, "not a keyword of this dialect");
             }
-            Verdict::Hint if has_hint(name, value) => node.notes.push(Note::Keyword(name, value)),
+            Verdict::Hint if is_mentioned(self.rules.text, keyword, value) => {
+                node.notes.push(Note::Keyword(name, value));
+            }
             Verdict::Keep | Verdict::Hint => {}
         }
         match keyword {

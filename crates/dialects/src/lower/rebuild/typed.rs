@@ -7,7 +7,7 @@ use super::{Node, Rebuild};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::schema::{Keyword, Kind, TypeSet, pattern};
-use crate::text::{Note, has_hint};
+use crate::text::{Note, is_mentioned};
 
 impl<'a> Rebuild<'a, '_> {
     /// Writes the facets that speak of `types` onto `node`, or into its description.
@@ -54,7 +54,7 @@ impl<'a> Rebuild<'a, '_> {
         match verdict {
             Verdict::Keep => node.keywords.push((keyword.name(), value.clone())),
             Verdict::Hint => {
-                if has_hint(keyword.name(), original) {
+                if is_mentioned(self.rules.text, keyword, original) {
                     view.notes.push(Note::Keyword(keyword.name(), original));
                 }
                 node.keywords.push((keyword.name(), value.clone()));

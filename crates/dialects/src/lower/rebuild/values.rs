@@ -9,6 +9,7 @@ use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::{Codec, equal};
 use crate::schema::{Keyword, TypeSet};
+use crate::text::{Note, is_mentioned};
 
 impl<'a> Rebuild<'a, '_> {
     /// One of a few values.
@@ -48,6 +49,12 @@ impl<'a> Rebuild<'a, '_> {
         }
         if kept.is_empty() {
             return if null { self.lower_null() } else { Lowered::impossible() };
+        }
+        if self.rules.keywords.of(Keyword::Enum) == Verdict::Hint
+            && let Some(original) = view.original("enum")
+            && is_mentioned(self.rules.text, Keyword::Enum, original)
+        {
+            view.notes.push(Note::Keyword("enum", original));
         }
         let mut lowered = self.lower_listed(view, &kept, keyword);
         let types = if null { lowered.node.types.or(TypeSet::NULL) } else { lowered.node.types };
