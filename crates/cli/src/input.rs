@@ -1,12 +1,15 @@
 //! Reading tools from files and standard input.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, IsTerminal as _, Read, Write as _};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use gateway_dialects::{DocumentError, GivenTool, ToolDocument};
 use gateway_protocol::find_repeated;
 use serde_json::Value;
+
+use crate::terminal::errors;
 
 /// The longest line of a JSON-lines input.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
@@ -18,21 +21,33 @@ pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>> {
             let opened = File::open(path).with_context(|| format!("reading {}", path.display()))?;
             Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
         }
-        _ => Ok(Box::new(BufReader::with_capacity(1 << 16, std::io::stdin().lock()))),
+        _ => {
+            announce_terminal();
+            Ok(Box::new(BufReader::with_capacity(1 << 16, std::io::stdin().lock())))
+        }
     }
 }
 
-/// A server's tools, read from a file.
+/// Says on standard error that input is expected, where a person would else see nothing happen.
+fn announce_terminal() {
+    if std::io::stdin().is_terminal() {
+        // A closed standard error is fine.
+        let _ = writeln!(
+            errors(),
+            "reading standard input from the terminal; end it with Ctrl-D, or name a file"
+        );
+    }
+}
+
+/// A server's tools.
 #[derive(Debug)]
 pub(crate) struct ToolList {
     /// The tools.
-    pub(crate) tools: Vec<Value>,
-    /// The text that they were read from.
-    pub(crate) text: String,
-    /// The name of the text in messages: a file's path.
+    pub(crate) tools: Vec<GivenTool>,
+    /// The text that they were read from; `None` if a server listed them.
+    pub(crate) text: Option<String>,
+    /// What they are called in messages: a file's path, or a server.
     pub(crate) name: String,
-    /// JSON Pointer to the list in the text.
-    pub(crate) pointer: &'static str,
 }
 
 /// The whole text of `file`, and what to call it in messages.
@@ -53,17 +68,17 @@ pub(crate) fn read_json(name: &str, text: &str) -> Result<Value> {
     serde_json::from_str(text).with_context(|| format!("reading {name} as JSON"))
 }
 
-/// The tools in `file`: an array, `{"tools": […]}`, or a `tools/list` reply.
+/// The tools in `file`: a list, `{"tools": […]}`, a `tools/list` reply, a provider's request, or one tool.
 pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
     let (name, text) = read_text(file)?;
-    let mut document = read_json(&name, &text)?;
-    for pointer in ["", "/tools", "/result/tools"] {
-        if let Some(Value::Array(tools)) = document.pointer_mut(pointer) {
-            let tools = std::mem::take(tools);
-            return Ok(ToolList { tools, text, name, pointer });
+    check_unrepeated(&name, &text)?;
+    match ToolDocument::parse(&text) {
+        Ok(document) => Ok(ToolList { tools: document.tools, text: Some(text), name }),
+        Err(DocumentError::Json(error)) => {
+            Err(anyhow::Error::new(error).context(format!("reading {name} as JSON")))
         }
+        Err(error) => bail!("{name} holds no tools: {error}"),
     }
-    bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply")
 }
 
 /// Rejects a text with a repeated member.

@@ -77,7 +77,8 @@ pub fn tool_definition(name: &str, about: &Map<String, Value>) -> Result<RawJson
     for (member, fits, kind) in MEMBERS {
         let Some(value) = about.get(member).filter(|value| !value.is_null()) else {
             if member == "inputSchema" {
-                members.insert(member.to_owned(), json!({"type": "object", "properties": {}}));
+                members
+                    .insert(member.to_owned(), json!({"type": "object", "properties": {}, "required": []}));
             }
             continue;
         };

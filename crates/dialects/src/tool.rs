@@ -1,20 +1,92 @@
-//! Where a tool keeps its schema.
+//! The parts of a tool definition.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// Where a tool may carry its schema; the first that is there counts.
-const SCHEMA_POINTERS: [&str; 3] = ["/inputSchema", "/parameters", "/schema"];
+use crate::schema::Members as _;
+
+/// Members that may hold a tool's schema; the first that is there counts.
+const SCHEMA_KEYS: [(&str, &str); 7] = [
+    ("inputSchema", "/inputSchema"),
+    ("parameters", "/parameters"),
+    ("schema", "/schema"),
+    ("input_schema", "/input_schema"),
+    ("paramSchema", "/paramSchema"),
+    ("parametersJsonSchema", "/parametersJsonSchema"),
+    ("parameters_json_schema", "/parameters_json_schema"),
+];
+
+/// Members that describe something else than the arguments, also where they hold a schema.
+const OTHER_SCHEMAS: [&str; 9] = [
+    "outputSchema",
+    "output_schema",
+    "response",
+    "responseJsonSchema",
+    "response_json_schema",
+    "returns",
+    "annotations",
+    "_meta",
+    "handler",
+];
+
+/// The schema of a tool's arguments, and the JSON Pointer to it; `None` if the tool has none.
+pub(crate) fn schema_of(members: &Map<String, Value>) -> Option<(&'static str, &Value)> {
+    let (key, pointer, schema) = SCHEMA_KEYS.iter().find_map(|(key, pointer)| {
+        Some((*key, *pointer, members.member(key).filter(|schema| !schema.is_null())?))
+    })?;
+    // Bedrock wraps it once more.
+    match schema.as_object() {
+        Some(wrapper) if key == "inputSchema" && wrapper.len() == 1 => match wrapper.get("json") {
+            Some(inner @ Value::Object(_)) => Some(("/inputSchema/json", inner)),
+            _ => Some((pointer, schema)),
+        },
+        _ => Some((pointer, schema)),
+    }
+}
 
 /// JSON Pointer to the schema of a tool's arguments.
 pub fn schema_pointer(tool: &Value) -> &'static str {
-    let present = |pointer: &&&str| tool.pointer(pointer).is_some();
-    SCHEMA_POINTERS.iter().find(present).copied().unwrap_or("/inputSchema")
+    tool.as_object().and_then(schema_of).map_or("/inputSchema", |(pointer, _)| pointer)
 }
 
-/// The schema of a tool's arguments; one without parameters where the tool has none.
+/// The schema of a tool's arguments; one without parameters if the tool has none.
 pub fn input_schema(tool: &Value) -> Value {
-    match tool.pointer(schema_pointer(tool)) {
-        None | Some(Value::Null | Value::Bool(true)) => json!({"type": "object", "properties": {}}),
-        Some(schema) => schema.clone(),
+    match tool.as_object().and_then(schema_of) {
+        None | Some((_, Value::Bool(true))) => json!({"type": "object", "properties": {}}),
+        Some((_, schema)) => schema.clone(),
     }
+}
+
+/// The members of a tool with its schema under `inputSchema`, whatever name it had.
+pub fn with_input_schema(mut members: Map<String, Value>) -> Map<String, Value> {
+    let found = schema_of(&members).map(|(pointer, schema)| (pointer, schema.clone()));
+    if let Some((pointer, schema)) = found.filter(|(pointer, _)| *pointer != "/inputSchema") {
+        let key = pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
+        members.shift_remove(key);
+        members.insert("inputSchema".to_owned(), schema);
+    }
+    members
+}
+
+/// The member that looks like the schema of a tool without one; `None` if no member does.
+pub(crate) fn misplaced_schema(members: &Map<String, Value>) -> Option<&str> {
+    if schema_of(members).is_some() {
+        return None;
+    }
+    let mut others = members.iter().filter(|(name, _)| !OTHER_SCHEMAS.contains(&name.as_str()));
+    others.find(|(_, value)| looks_like_schema(value)).map(|(name, _)| name.as_str())
+}
+
+/// Whether a value is likely to be the schema of an object.
+fn looks_like_schema(value: &Value) -> bool {
+    let Value::Object(members) = value else { return false };
+    members.get("type").is_some_and(|kind| kind == "object")
+        || members.get("properties").is_some_and(Value::is_object)
+        || members.get("$ref").is_some_and(Value::is_string)
+        || ["anyOf", "oneOf", "allOf"].iter().any(|key| members.get(*key).is_some_and(Value::is_array))
+}
+
+/// What to write where a tool's schema has an unknown name; `None` if it has none.
+pub(crate) fn misplaced_schema_warning(members: &Map<String, Value>) -> Option<String> {
+    let name: String = misplaced_schema(members)?.chars().take(60).collect();
+    Some(format!("the tool has no `inputSchema`, but `{name}` looks like one; rename it to `inputSchema`"))
 }

@@ -2,7 +2,7 @@
 
 mod refusal;
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use self::refusal::{UNBOUNDED, unusable_root};
 use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
+use crate::document::ToolSource;
 use crate::json::Json;
 use crate::limits::{cut_descriptions, over_limit};
 use crate::lower::{Excess, LoweredSchema, lower, scan};
@@ -20,6 +21,7 @@ use crate::report::{Changes, Fate};
 use crate::schema::Members;
 use crate::text::compose;
 use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
+use crate::tool::{misplaced_schema_warning, schema_of};
 use crate::work::{TooMuchWork, Work, node_units};
 
 /// Translates tools into one dialect.
@@ -70,6 +72,8 @@ pub struct ToolTranslation<'a> {
     pub tokens: Tokens,
     /// Whether the definition is strict.
     pub strict: bool,
+    /// What its author should look at, though the tool is in the list.
+    pub warnings: Vec<String>,
 }
 
 static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
@@ -101,13 +105,19 @@ impl Translator {
         &self.dialect
     }
 
+    /// The same without a description for tools that have none.
+    pub(crate) fn without_fallback(&self) -> Self {
+        let options = Options { description_fallback: Some(String::new()), ..self.options.clone() };
+        Self { options, ..self.clone() }
+    }
+
     /// The dialect, to be kept.
     pub fn shared_dialect(&self) -> &Arc<Dialect> {
         &self.dialect
     }
 
     /// Translates a list of MCP tools.
-    pub fn translate<'a>(&self, tools: &'a [impl Borrow<Value>]) -> Translation<'a> {
+    pub fn translate<'a>(&self, tools: &'a [impl ToolSource]) -> Translation<'a> {
         let mut translated = Vec::with_capacity(tools.len());
         // Without a bound there is no error.
         let _ = self.each_within(tools, &mut Work::unlimited(), |tool| translated.push(tool));
@@ -117,7 +127,7 @@ impl Translator {
     /// Translates a list of MCP tools, as far as the work allows.
     pub fn translate_within<'a>(
         &self,
-        tools: &'a [Value],
+        tools: &'a [impl ToolSource],
         work: &mut Work,
     ) -> Result<Translation<'a>, TooMuchWork> {
         let mut translated = Vec::with_capacity(tools.len());
@@ -128,21 +138,25 @@ impl Translator {
     /// Translates a list of MCP tools one by one, as far as the work allows. Whoever does not keep them holds one at a time.
     pub(crate) fn each_within<'a>(
         &self,
-        tools: &'a [impl Borrow<Value>],
+        tools: &'a [impl ToolSource],
         work: &mut Work,
         mut visit: impl FnMut(ToolTranslation<'a>),
     ) -> Result<(), TooMuchWork> {
-        let names: Vec<&'a str> =
-            tools.iter().map(|tool| tool.borrow().text("name").unwrap_or_default()).collect();
+        let names: Vec<&'a str> = tools.iter().map(ToolSource::name).collect();
         let wire = self.wire_names(&names);
         let mut seen = HashSet::with_capacity(names.len());
         tools.iter().zip(names).try_for_each(|(tool, name)| {
-            let translated = if !name.is_empty() && !seen.insert(name) {
-                ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
-            } else {
-                let wire = wire.get(name).map_or(name, Cow::as_ref);
-                self.translate_named(tool.borrow(), name, wire)
+            let translated = match tool.definition() {
+                Ok(_) if seen.contains(name) => {
+                    ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
+                }
+                Ok(tool) => self.translate_named(tool, name, wire.get(name).map_or(name, Cow::as_ref)),
+                Err(unread) => ToolTranslation::quarantined(name, unread.reason.clone()),
             };
+            // A tool that is left out does not take its name from one that can be used.
+            if translated.quarantine.is_none() {
+                seen.insert(name);
+            }
             work.spend(self.work_of(&translated))?;
             visit(translated);
             Ok(())
@@ -199,10 +213,8 @@ impl Translator {
         if name.is_empty() {
             return ToolTranslation::quarantined(name, "the tool has no name".to_owned());
         }
-        let given = ["inputSchema", "parameters", "schema"]
-            .iter()
-            .find_map(|key| members.member(key).filter(|schema| !schema.is_null()))
-            .filter(|schema| *schema != &Value::Bool(true));
+        let found = schema_of(members);
+        let given = found.map(|(_, schema)| schema).filter(|schema| *schema != &Value::Bool(true));
         let schema = given.unwrap_or(&NO_SCHEMA);
         let is_mcp = self.dialect.tool.shape == ToolShape::Mcp;
         if let Some(reason) = unusable_root(schema).filter(|_| !is_mcp) {
@@ -214,11 +226,13 @@ impl Translator {
         };
         let before = estimate(size.bytes + name.len() + description_of(members).map_or(0, str::len) + 40);
         if is_mcp {
+            let is_own = found.is_none_or(|(pointer, _)| pointer == "/inputSchema");
             return ToolTranslation {
                 name,
                 wire_name: name.to_owned(),
-                definition: Some(Json::Same(tool)),
+                definition: Some(if is_own { Json::Same(tool) } else { as_mcp(members, schema) }),
                 tokens: Tokens { before, after: before },
+                warnings: misplaced_schema_warning(members).into_iter().collect(),
                 ..ToolTranslation::default()
             };
         }
@@ -281,6 +295,7 @@ impl Translator {
             changes,
             tokens,
             strict: dialect.tool.strict == StrictField::True,
+            warnings: misplaced_schema_warning(members).into_iter().collect(),
         }
     }
 
@@ -361,6 +376,11 @@ impl<'a> ToolTranslation<'a> {
         Self { name, wire_name: name.to_owned(), quarantine: Some(reason), ..Self::default() }
     }
 
+    /// The description inside the definition.
+    pub(crate) fn description(&self) -> Option<&str> {
+        self.definition.as_ref().and_then(find_description)
+    }
+
     /// The schema inside the definition; `None` if the tool was left out, or if the dialect sends none.
     pub fn schema(&self, dialect: &Dialect) -> Option<Value> {
         let definition = self.definition.as_ref()?.to_value();
@@ -373,6 +393,26 @@ impl<'a> ToolTranslation<'a> {
         };
         schema.cloned()
     }
+}
+
+/// The description of a definition that [`wrap`] has written.
+fn find_description<'t>(definition: &'t Json<'_>) -> Option<&'t str> {
+    let Json::Object(entries) = definition else { return None };
+    entries.iter().find_map(|(name, value)| match (name.as_ref(), value) {
+        ("description", Json::Text(text)) => Some(text.as_ref()),
+        ("function" | "toolSpec", inner) => find_description(inner),
+        _ => None,
+    })
+}
+
+/// A tool of another form as MCP has it.
+fn as_mcp<'a>(members: &'a Map<String, Value>, schema: &'a Value) -> Json<'a> {
+    let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = ["name", "title", "description"]
+        .into_iter()
+        .filter_map(|key| Some((Cow::Borrowed(key), Json::Same(members.get(key)?))))
+        .collect();
+    entries.push((Cow::Borrowed("inputSchema"), Json::Same(schema)));
+    Json::Object(entries)
 }
 
 fn description_of(members: &Map<String, Value>) -> Option<&str> {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use gateway_dialects::check::{Finding, RULES, Report};
 use serde_json::{Value, json};
 
-use super::locate::locate;
+use super::locate::{Locator, Position};
 use crate::input::ToolList;
 use crate::output::write_pretty_json;
 
@@ -26,10 +26,14 @@ pub(crate) fn write_sarif(writer: &mut impl Write, report: &Report, list: &ToolL
         })
         .collect();
     let artifact = artifact_uri(&list.name);
+    let mut locator = Locator::new(list);
     let results: Vec<Value> = report
         .findings
         .iter()
-        .map(|finding| result(finding, list, &artifact, report.dialects.len()))
+        .map(|finding| {
+            let position = locator.position(finding).unwrap_or(Position { line: 1, column: 1 });
+            result(finding, position, &artifact, report.dialects.len())
+        })
         .collect();
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -49,9 +53,7 @@ pub(crate) fn write_sarif(writer: &mut impl Write, report: &Report, list: &ToolL
     write_pretty_json(writer, &document)
 }
 
-fn result(finding: &Finding, list: &ToolList, artifact: &str, dialects: usize) -> Value {
-    let index = finding.index.map_or_else(String::new, |at| format!("/{at}"));
-    let position = locate(&list.text, &format!("{}{index}{}", list.pointer, finding.pointer));
+fn result(finding: &Finding, position: Position, artifact: &str, dialects: usize) -> Value {
     let tool = finding.tool.as_deref().unwrap_or_default();
     let mut text = finding.message.clone();
     if !finding.dialects.is_empty() {

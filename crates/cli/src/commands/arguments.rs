@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use gateway_dialects::arguments::{
     BadArguments, Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
 };
-use gateway_dialects::{Plan, PlanError, Translator, calls, input_schema};
+use gateway_dialects::{GivenTool, Plan, PlanError, ToolSource as _, Translator, calls, input_schema};
 use gateway_notation::pointer;
 use gateway_protocol::find_repeated;
 use serde::Deserialize;
@@ -153,9 +153,14 @@ fn read_arguments(text: Option<&RawValue>) -> Result<Value, String> {
 
 impl Prepared {
     fn new(translator: &Translator, text: &str) -> Result<Self> {
-        let tool: Value = serde_json::from_str(text)?;
-        let translated = translator.translate_one(&tool);
-        let (plan, quarantine) = (translated.plan, translated.quarantine);
+        let given = GivenTool::parse(text)?;
+        let (tool, plan, quarantine) = match given.definition() {
+            Ok(tool) => {
+                let translated = translator.translate_one(tool);
+                (tool.clone(), translated.plan, translated.quarantine)
+            }
+            Err(unread) => (Value::Null, Plan::default(), Some(unread.reason.clone())),
+        };
         Ok(Self { text: text.to_owned(), tool, plan, quarantine, validator: None })
     }
 

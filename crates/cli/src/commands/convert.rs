@@ -3,9 +3,12 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
-use gateway_dialects::{Changes, Json, Tokens, ToolTranslation, Translation, Translator};
+use gateway_dialects::check::ordinal;
+use gateway_dialects::{
+    Changes, GivenTool, Json, Tokens, ToolSource as _, ToolTranslation, Translation, Translator,
+};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -13,7 +16,7 @@ use crate::input::{Lines, open, read_tools};
 use crate::options::{Target, TranslationFlags};
 use crate::output::{counted, print_json, write_json_line, write_report};
 use crate::terminal::{Form, errors, output};
-use gateway_protocol::printable;
+use gateway_protocol::{find_repeated, printable};
 
 /// Translate MCP tools into a provider's format.
 #[derive(Debug, Args)]
@@ -31,7 +34,7 @@ pub(crate) struct Convert {
     /// Write what happened to every tool as JSON into this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// MCP tools: an array, {"tools": […]} or a tools/list reply; - for standard input
+    /// Tools in MCP's or a provider's form: a list, {"tools": […]}, a tools/list reply or one tool; - for standard input
     file: Option<PathBuf>,
 }
 
@@ -44,6 +47,8 @@ struct Row<'t, 'a> {
     changes: &'t Changes<'a>,
     tokens: Tokens,
     strict: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'t [String],
 }
 
 impl<'t, 'a> Row<'t, 'a> {
@@ -55,6 +60,7 @@ impl<'t, 'a> Row<'t, 'a> {
             changes: &tool.changes,
             tokens: tool.tokens,
             strict: tool.strict,
+            warnings: &tool.warnings,
         }
     }
 }
@@ -63,10 +69,18 @@ impl<'t, 'a> Row<'t, 'a> {
 pub(crate) fn report_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
     let mut stderr = errors();
     let mut outcome = Outcome::Good;
-    for tool in &translation.tools {
+    for (index, tool) in translation.tools.iter().enumerate() {
+        let name = if tool.name.is_empty() {
+            format!("tool {}", ordinal(index))
+        } else {
+            format!("`{}`", printable(tool.name))
+        };
         if let Some(reason) = &tool.quarantine {
             outcome = Outcome::Findings;
-            writeln!(stderr, "left out `{}`: {}", printable(tool.name), printable(reason))?;
+            writeln!(stderr, "left out {name}: {}", printable(reason))?;
+        }
+        for warning in &tool.warnings {
+            writeln!(stderr, "warning: {name}: {}", printable(warning))?;
         }
     }
     if translation.over_limit > 0 {
@@ -105,9 +119,16 @@ impl Convert {
         let mut stdout = output(Form::Json);
         let mut outcome = Outcome::Good;
         while let Some((number, line)) = lines.next()? {
-            match gateway_dialects::from_slice(line) {
+            match read_line(line) {
                 Ok(tool) => {
-                    let translated = translator.translate_one(&tool);
+                    let translated = match tool.definition() {
+                        Ok(tool) => translator.translate_one(tool),
+                        Err(unread) => ToolTranslation {
+                            name: &unread.name,
+                            quarantine: Some(unread.reason.clone()),
+                            ..ToolTranslation::default()
+                        },
+                    };
                     if translated.quarantine.is_some() {
                         outcome = Outcome::Findings;
                     }
@@ -123,6 +144,7 @@ impl Convert {
                         changes: &Changes::default(),
                         tokens: Tokens::default(),
                         strict: false,
+                        warnings: &[],
                     };
                     write_json_line(&mut stdout, &row)?;
                 }
@@ -131,4 +153,12 @@ impl Convert {
         stdout.flush()?;
         Ok(outcome)
     }
+}
+
+/// The tool on a line. One that is nested too deeply is a tool that cannot be read.
+fn read_line(line: &[u8]) -> Result<GivenTool> {
+    if let Some(repeated) = find_repeated(line) {
+        bail!("{repeated}");
+    }
+    Ok(GivenTool::parse(std::str::from_utf8(line)?)?)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, TranslatedTools, transfer};
-use gateway_dialects::{Dialect, Dialects, Options, Translator};
+use gateway_dialects::{Dialect, Dialects, GivenTool, Options, Translator};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -87,7 +87,7 @@ impl History {
     }
 }
 
-fn codec(dialects: &Dialects, dialect: &Dialect, tools: &[Value]) -> Result<TranslatedTools> {
+fn codec(dialects: &Dialects, dialect: &Dialect, tools: &[GivenTool]) -> Result<TranslatedTools> {
     let translator = Translator::with(dialects, dialect.clone(), Options::default()).map_err(explained)?;
     Ok(TranslatedTools::new(&translator.translate(tools)))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::Outcome;
 use crate::input::{read_json, read_text};
@@ -59,18 +59,27 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
         Value::String(text) => texts.push(text.clone()),
         Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
         Value::Object(members) => {
-            if members.contains_key("inputSchema") {
+            if is_tool(members) {
                 texts.push(value.to_string());
             } else if let Some(Value::String(text)) = members.get("text") {
                 texts.push(text.clone());
             } else if let Some(inner) =
-                ["content", "tools", "result"].iter().find_map(|key| members.get(*key))
+                ["content", "tools", "result", "functionDeclarations", "function_declarations"]
+                    .iter()
+                    .find_map(|key| members.get(*key))
             {
                 collect(inner, texts);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether an object is a tool, in MCP's form or a provider's.
+fn is_tool(members: &Map<String, Value>) -> bool {
+    ["inputSchema", "parameters", "input_schema", "paramSchema", "function", "toolSpec"]
+        .iter()
+        .any(|key| members.get(*key).is_some_and(Value::is_object))
 }
 
 /// Half as much again, rounded up: vocabularies differ, and a budget must hold for all of them.
@@ -107,6 +116,27 @@ mod tests {
         let mut texts = Vec::new();
         collect(&json!([message, {"content": "three"}]), &mut texts);
         assert_eq!(texts, ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn tools_count_whole_in_every_form() {
+        let schema = json!({"type": "object"});
+        let tools = [
+            json!({"name": "t", "inputSchema": schema}),
+            json!({"name": "t", "input_schema": schema}),
+            json!({"type": "function", "function": {"name": "t", "parameters": schema}}),
+        ];
+        for tool in tools {
+            let mut texts = Vec::new();
+            collect(&json!({"tools": [tool]}), &mut texts);
+            assert_eq!(texts, [tool.to_string()]);
+        }
+        let mut texts = Vec::new();
+        collect(
+            &json!({"tools": [{"functionDeclarations": [{"name": "t", "parameters": schema}]}]}),
+            &mut texts,
+        );
+        assert_eq!(texts, [r#"{"name":"t","parameters":{"type":"object"}}"#]);
     }
 
     #[test]

@@ -93,3 +93,16 @@ fn bad_lines_and_tools_are_answered_in_order() {
     assert_eq!(rows[2], json!({"error": {"message": "line 3 has no `tool`"}}));
     assert_eq!(rows[3]["error"]["code"], "QUARANTINED");
 }
+
+#[test]
+fn a_tool_that_is_too_deep_fails_only_its_own_line() {
+    let deep = format!(r#"{{"name":"t","inputSchema":{}{{}}{}}}"#, r#"{"not":"#.repeat(200), "}".repeat(200));
+    let function = json!({"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}});
+    let input =
+        format!("{{\"tool\":{deep},\"arguments\":{{}}}}\n{{\"tool\":{function},\"arguments\":{{}}}}\n");
+    let run = run(&["arguments", "decode", "--to", "openai", "--jsonl"], &input);
+    let rows = run.lines();
+    assert_eq!((run.status, rows.len()), (1, 2), "{}", run.stderr);
+    assert!(rows[0]["error"]["message"].as_str().unwrap().contains("levels deep"), "{}", rows[0]);
+    assert_eq!(rows[1], json!({"arguments": {}}));
+}

@@ -27,6 +27,70 @@ fn tools_come_as_array_object_or_reply() {
     check(&json!([tool()]));
     check(&json!({"tools": [tool()]}));
     check(&json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool()]}}));
+    check(&tool());
+    let function =
+        json!({"name": "add", "description": "Add two numbers", "parameters": tool()["inputSchema"]});
+    check(&json!({"type": "function", "function": function}));
+    check(&json!({"tools": [{"functionDeclarations": [function]}]}));
+}
+
+#[test]
+fn the_seeds_own_tools_are_converted_as_they_stand() {
+    let functions =
+        |tool: Value| run(&["convert", "--to", "openai-functions"], &json!([tool]).to_string()).json();
+    let schema = json!({"type": "object", "properties": {"param": {"type": "string", "description":
+        "A test parameter"}}, "required": ["param"]});
+    let expected = json!([{"name": "test_tool", "description": "A test tool", "parameters": schema}]);
+    for key in ["paramSchema", "input_schema"] {
+        assert_eq!(
+            functions(json!({"name": "test_tool", "description": "A test tool", key: schema})),
+            expected
+        );
+    }
+    let simple = json!({"name": "simple_tool", "description": "A simple tool without schema"});
+    let parameters = json!({"type": "object", "properties": {}, "required": []});
+    let described = json!({"name": "simple_tool", "description": "A simple tool without schema", "parameters": parameters});
+    assert_eq!(functions(simple), json!([described]));
+}
+
+#[test]
+fn a_schema_under_an_unknown_name_is_warned_about() {
+    let report = Scratch::new("warned.json", "");
+    let list = json!([{"name": "t", "args_schema": {"type": "object", "properties": {"a": {}}}}]);
+    let run = run(&["convert", "--to", "openai", "--report", report.path()], &list.to_string());
+    assert_eq!(run.status, 0);
+    let warning =
+        "the tool has no `inputSchema`, but `args_schema` looks like one; rename it to `inputSchema`";
+    assert_eq!(run.stderr, format!("warning: `t`: {warning}\n"));
+    let rows: Value = serde_json::from_str(&std::fs::read_to_string(report.path()).unwrap()).unwrap();
+    assert_eq!(rows[0]["warnings"], json!([warning]));
+}
+
+#[test]
+fn a_tool_without_a_name_is_named_by_its_number() {
+    let run = run(&["convert", "--to", "openai"], &json!([tool(), {"description": "d"}]).to_string());
+    assert_eq!((run.status, run.stderr.as_str()), (1, "left out tool #2: the tool has no name\n"));
+}
+
+#[test]
+fn a_tool_that_is_too_deep_does_not_spoil_the_document() {
+    let deep = format!(r#"{{"name":"deep","inputSchema":{}1{}}}"#, r#"{"not":"#.repeat(100), "}".repeat(100));
+    let deeper =
+        format!(r#"{{"name":"deeper","inputSchema":{}1{}}}"#, r#"{"not":"#.repeat(9000), "}".repeat(9000));
+    let run = run(&["convert", "--to", "openai"], &format!("[{deep},{},{deeper}]", tool()));
+    assert_eq!((run.status, run.json().as_array().unwrap().len()), (1, 1));
+    assert_eq!(run.stderr.matches("MCP_TOOL_SCHEMA_UNBOUNDED").count(), 2, "{}", run.stderr);
+    let check =
+        crate::run(&["check", "--to", "openai", "--format", "json"], &format!("[{},{deeper}]", tool()));
+    assert_eq!(check.status, 1, "{}", check.stderr);
+    let left_out: Vec<Value> = check.json()["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["rule"] == "tool-left-out")
+        .map(|finding| finding["tool"].clone())
+        .collect();
+    assert_eq!(left_out, ["deeper"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn bad_json_is_reported_with_its_position() {
 
 #[test]
 fn json_without_tools_says_what_was_expected() {
-    for input in ["{}", "7", "{\"tools\": {}}", "{\"result\": {}}"] {
+    for input in ["{}", "7", "{\"tools\": 7}", "{\"result\": {}}"] {
         refused(&["convert", "--to", "openai"], input, &["holds no tools", "tools/list reply"]);
     }
 }

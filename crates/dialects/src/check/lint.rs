@@ -4,29 +4,30 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Translator;
 use crate::arguments::{OmissionKind, Validator};
-use crate::dialect::{Dialect, Lowering};
+use crate::dialect::{Dialect, Lowering, NameRule};
+use crate::document::ToolSource;
 use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use super::limits::Spend;
-use super::{Finding, Rule, prose, rules};
+use super::{Finding, Rule, ordinal, prose, rules};
 use crate::schema::{Keyword, Kind, Members as _, children};
 use crate::tokens::value_bytes;
-use crate::tool::{input_schema, schema_pointer};
+use crate::tool::{input_schema, misplaced_schema_warning, schema_pointer};
 use crate::work::node_units;
 
 /// A description shorter than this hardly helps.
 const SHORT: usize = 15;
 
 /// Findings that can be had from the tools and the dialects' data, without translating.
-pub(super) fn lint(tools: &[Value], translators: &[Translator], spend: &mut Spend) -> Vec<Finding> {
+pub(super) fn lint(tools: &[impl ToolSource], translators: &[Translator], spend: &mut Spend) -> Vec<Finding> {
     let dialects: Vec<&Dialect> = translators.iter().map(Translator::dialect).collect();
     let mut findings = Vec::new();
     let mut names: HashMap<&str, usize> = HashMap::new();
     let mut letters: HashMap<String, &str> = HashMap::new();
     for (index, tool) in tools.iter().enumerate() {
-        let name = tool.text("name").unwrap_or_default();
-        let shared = shared_bytes(tool);
+        let (name, tool) = (tool.name(), tool.definition());
+        let shared = tool.map_or(0, shared_bytes);
         let mut lint = Lint {
             tool: name,
             index,
@@ -35,14 +36,24 @@ pub(super) fn lint(tools: &[Value], translators: &[Translator], spend: &mut Spen
             shared,
             spend: &mut *spend,
         };
-        let Value::Object(members) = tool else {
-            lint.add(&rules::TOOL_NOT_OBJECT, "", "the entry is not a JSON object");
-            continue;
+        let (tool, members) = match tool {
+            Ok(tool @ Value::Object(members)) => (tool, members),
+            Ok(_) => {
+                lint.add(&rules::TOOL_NOT_OBJECT, "", "the entry is not a JSON object");
+                continue;
+            }
+            Err(unread) => {
+                // One with a name is reported with the dialects, which all leave it out.
+                if name.is_empty() {
+                    lint.add(&rules::QUARANTINED, "", unread.reason.clone());
+                }
+                continue;
+            }
         };
         if name.is_empty() {
             lint.add(&rules::NAME_MISSING, "", "the tool has no name");
         } else if let Some(first) = names.insert(name, index) {
-            let message = format!("`{name}` is also the name of the tool at {first}");
+            let message = format!("`{name}` is also the name of tool {}", ordinal(first));
             lint.add(&rules::NAME_DUPLICATE, "/name", message);
         } else {
             let plain =
@@ -153,7 +164,9 @@ impl Lint<'_> {
         let base = schema_pointer(tool);
         let schema = match tool.pointer(base) {
             None | Some(Value::Null | Value::Bool(_)) => {
-                return self.add(&rules::SCHEMA_MISSING, "", "the tool has no input schema");
+                let misplaced = tool.as_object().and_then(misplaced_schema_warning);
+                let message = misplaced.unwrap_or_else(|| "the tool has no input schema".to_owned());
+                return self.add(&rules::SCHEMA_MISSING, "", message);
             }
             Some(schema) => schema,
         };

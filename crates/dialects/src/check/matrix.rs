@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::Verdict;
-use crate::schema::{Keyword, Members as _};
+use crate::document::ToolSource;
+use crate::schema::Keyword;
 use crate::{Change, Fate, Tokens, ToolTranslation, Translator};
 use serde_json::Value;
 
@@ -14,16 +15,17 @@ use crate::tool::schema_pointer;
 /// A tool that takes more of the context window than this is worth a note.
 const EXPENSIVE: usize = 2000;
 
-pub(super) fn matrix(tools: &[Value], translators: &[Translator], spend: &mut Spend) -> Vec<ToolRow> {
+pub(super) fn matrix(
+    tools: &[impl ToolSource],
+    translators: &[Translator],
+    spend: &mut Spend,
+) -> Vec<ToolRow> {
     let mut rows: Vec<ToolRow> = tools
         .iter()
-        .map(|tool| {
-            let name = tool.text("name").unwrap_or_default();
-            ToolRow {
-                name: name.to_owned(),
-                schema: schema_pointer(tool),
-                dialects: Vec::with_capacity(translators.len()),
-            }
+        .map(|tool| ToolRow {
+            name: tool.name().to_owned(),
+            schema: tool.definition().map_or("", schema_pointer),
+            dialects: Vec::with_capacity(translators.len()),
         })
         .collect();
     for translator in translators {

@@ -23,6 +23,7 @@ mod rules;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::document::ToolSource;
 use crate::report::Fate;
 use crate::tokens::Tokens;
 use crate::translate::Translator;
@@ -105,7 +106,7 @@ impl Finding {
     /// The tool and the pointer, for people.
     pub fn location(&self) -> String {
         match (self.tool.as_deref(), self.index) {
-            (Some(""), Some(index)) => format!("(tool {index} of the list){}", self.pointer),
+            (Some(""), Some(index)) => format!("(tool {}){}", ordinal(index), self.pointer),
             (Some(tool), _) => format!("{tool}{}", self.pointer),
             (None, _) => "(the list)".to_owned(),
         }
@@ -253,7 +254,7 @@ pub struct Report {
 }
 
 /// Checks a list of tools for each of `translators`. `file` is what the list is called in the report.
-pub fn check(file: &str, list: &[Value], translators: &[Translator]) -> Report {
+pub fn check(file: &str, list: &[impl ToolSource], translators: &[Translator]) -> Report {
     let mut spend = Spend::new(Limits::unlimited());
     report(file, list, translators, &mut spend)
 }
@@ -261,7 +262,7 @@ pub fn check(file: &str, list: &[Value], translators: &[Translator]) -> Report {
 /// The same, within limits: for lists of callers who are not trusted to keep them short.
 pub fn check_within(
     file: &str,
-    list: &[Value],
+    list: &[impl ToolSource],
     translators: &[Translator],
     limits: Limits,
 ) -> Result<Report, TooMuchWork> {
@@ -270,7 +271,7 @@ pub fn check_within(
     Ok(Report { truncated: spend.end()?, ..report })
 }
 
-fn report(file: &str, list: &[Value], translators: &[Translator], spend: &mut Spend) -> Report {
+fn report(file: &str, list: &[impl ToolSource], translators: &[Translator], spend: &mut Spend) -> Report {
     let tools = matrix::matrix(list, translators, spend);
     let dialects = matrix::by_dialect(&tools, translators);
     let mut findings = lint::lint(list, translators, spend);
@@ -284,6 +285,11 @@ fn report(file: &str, list: &[Value], translators: &[Translator], spend: &mut Sp
         notes: count(Level::Note),
     };
     Report { file: file.to_owned(), totals, dialects, tools, findings, truncated: None }
+}
+
+/// The number of the tool at `index`, as people count: `#1` is the first.
+pub fn ordinal(index: usize) -> String {
+    format!("#{}", index.saturating_add(1))
 }
 
 /// `count` and its noun.

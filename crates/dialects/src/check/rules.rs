@@ -45,7 +45,7 @@ rules! {
         "give the tool a name; nothing can call it without one";
     NAME_DUPLICATE = "name-duplicate", Error,
         "Two tools have the same name",
-        "rename one of them; only the first can be called";
+        "rename one of them; only the first that can be sent can be called";
     NAME_CLASH = "name-clash", Warning,
         "Two tool names differ only in case or punctuation",
         "choose names that a model cannot confuse, and that stay apart where punctuation is not allowed";

@@ -8,6 +8,7 @@ mod context;
 mod cost;
 mod counterexamples;
 mod dialects;
+mod documents;
 mod history;
 mod history_properties;
 mod hostile;

@@ -3,6 +3,7 @@
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_dialects::arguments::{OmissionKind, Validator};
+use gateway_dialects::with_input_schema;
 use gateway_upstream::{Handler, RegisterError, RegisteredTool};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,7 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
 pub(crate) async fn register(gateway: Gateway, name: String, body: Bytes) -> Result<Response, ApiError> {
     let body: Map<String, Value> = serde_json::from_slice(&body)
         .map_err(|error| ApiError::bad_request(format!("reading the body as a JSON object: {error}")))?;
+    let body = with_input_schema(body);
     check_schema(&body)?;
     let replaced = gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error))?;
     tracing::info!(tool = name, replaced, "Tool registered.");

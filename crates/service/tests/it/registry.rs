@@ -250,3 +250,35 @@ async fn failures_are_results_in_the_neutral_format() {
     assert_eq!(cancelled["error"]["message"], "Error executing tool 'endless': it was cancelled");
     system.shutdown().await;
 }
+
+#[tokio::test]
+async fn a_schema_is_read_under_every_usual_name() {
+    let service = service(true).await;
+    let url = format!("http://{}/route", service.running.address());
+    let schema =
+        json!({"type": "object", "properties": {"param": {"type": "string"}}, "required": ["param"]});
+    for key in ["paramSchema", "input_schema", "parameters"] {
+        let body = json!({"description": "A test tool", key: schema, "handler": {"url": url}}).to_string();
+        let answer = service.send("PUT", "/registry/test_tool", ADMIN, &body).await;
+        assert!(answer.status < 300, "{key}: {}", answer.body);
+        let listed = service.get("/tools/openai-functions?server=registry").await.json();
+        let expected = json!([{"name": "test_tool", "description": "A test tool", "parameters": schema}]);
+        assert_eq!(listed["functions"], expected, "{key}: {listed}");
+    }
+    let body = json!({"args_schema": schema, "handler": {"url": url}}).to_string();
+    let answer = service.send("PUT", "/registry/test_tool", ADMIN, &body).await;
+    assert_eq!(answer.status, 400, "never silently an empty schema: {}", answer.body);
+    let wrong = json!({"paramSchema": {"type": "object", "properties": {"a": {"type": "strng"}}}, "handler": {"url": url}});
+    assert_eq!(service.send("PUT", "/registry/test_tool", ADMIN, &wrong.to_string()).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_tool_without_a_schema_requires_nothing() {
+    let service = service(true).await;
+    let url = format!("http://{}/route", service.running.address());
+    let body = json!({"description": "A simple tool without schema", "handler": {"url": url}}).to_string();
+    assert_eq!(service.send("PUT", "/registry/simple_tool", ADMIN, &body).await.status, 201);
+    let listed = service.get("/tools/openai-functions?server=registry").await.json();
+    let parameters = json!({"type": "object", "properties": {}, "required": []});
+    assert_eq!(listed["functions"][0]["parameters"], parameters, "{listed}");
+}

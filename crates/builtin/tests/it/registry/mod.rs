@@ -130,7 +130,7 @@ fn definitions_are_checked() {
     );
     assert_eq!(
         tool("a", json!({})),
-        Ok(r#"{"name":"a","inputSchema":{"type":"object","properties":{}}}"#.to_owned())
+        Ok(r#"{"name":"a","inputSchema":{"type":"object","properties":{},"required":[]}}"#.to_owned())
     );
     for name in ["", "a b", "a/b", "ü", &"x".repeat(129)] {
         assert!(tool(name, json!({})).unwrap_err().contains("is no name of a tool"), "{name}");
