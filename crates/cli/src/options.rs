@@ -1,5 +1,6 @@
 //! Flags that choose and tune a dialect, shared by commands.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,6 +12,7 @@ use gateway_dialects::{
 };
 
 use crate::output::did_you_mean;
+use crate::terminal::errors;
 
 /// Flags of the translation.
 #[derive(Debug, Args)]
@@ -80,24 +82,24 @@ pub(crate) fn dialects_with(files: &[PathBuf]) -> Result<Dialects> {
 
 /// The dialect.
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 pub(crate) struct Target {
     /// The dialect
     #[arg(long, value_name = "DIALECT")]
     pub(crate) to: Option<String>,
-    /// A model id that chooses the dialect
+    /// A model id that chooses the dialect, or with --to only the layer of its family
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
 }
 
 /// The dialect, if any.
 #[derive(Debug, Args)]
-#[group(required = false, multiple = false)]
+#[group(required = false, multiple = true)]
 pub(crate) struct OptionalTarget {
     /// Show them in this dialect
     #[arg(long, value_name = "DIALECT")]
     to: Option<String>,
-    /// Show them in the dialect of this model
+    /// Show them in the dialect of this model, or with --to with the layer of its family
     #[arg(long, value_name = "ID")]
     model: Option<String>,
 }
@@ -164,7 +166,21 @@ impl TranslationFlags {
     pub(crate) fn translator(&self, target: &Target) -> Result<Translator> {
         let dialects = self.dialects()?;
         let dialect = self.dialect(&dialects, target)?;
+        if let (Some(_), Some(model)) = (&target.to, &target.model)
+            && dialects.for_model(model).is_err()
+        {
+            let _ = writeln!(errors(), "warning: no rule knows the model `{model}`, so it changes nothing");
+        }
         Translator::with(&dialects, dialect, self.options()?).map_err(explained)
+    }
+
+    /// A translator; `None` if only a model is named, and no rule knows it.
+    pub(crate) fn translator_if_known(&self, target: &Target) -> Result<Option<Translator>> {
+        let is_unknown = |model: &String| self.dialects().is_ok_and(|known| known.for_model(model).is_err());
+        if target.to.is_none() && target.model.as_ref().is_some_and(is_unknown) {
+            return Ok(None);
+        }
+        self.translator(target).map(Some)
     }
 
     /// A translator into the dialect called `name`.

@@ -154,6 +154,48 @@ impl Change<'_> {
 }
 
 impl Changes<'_> {
+    /// The changes below `/keyword/name`, as if that were the root.
+    pub(crate) fn inside(mut self, keyword: &str, name: &str) -> Self {
+        let is = |step: Step<'_>, text: &str| matches!(step, Step::Name(own) if own == text);
+        // Parents come before their children.
+        let mut depths: Vec<Outside> = vec![Outside::Root];
+        for location in &mut self.paths.steps {
+            let parent = depths.get(location.parent.0 as usize).copied().unwrap_or(Outside::Elsewhere);
+            let own = match parent {
+                Outside::Root if is(location.step, keyword) => Outside::Keyword,
+                Outside::Keyword if is(location.step, name) => Outside::NewRoot,
+                Outside::NewRoot => {
+                    location.parent = PathId::ROOT;
+                    Outside::Inside
+                }
+                Outside::Inside => Outside::Inside,
+                Outside::Root | Outside::Keyword | Outside::Elsewhere => Outside::Elsewhere,
+            };
+            depths.push(own);
+        }
+        self.entries.retain_mut(|entry| match depths.get(entry.path.0 as usize) {
+            Some(Outside::NewRoot) => {
+                entry.path = PathId::ROOT;
+                true
+            }
+            Some(Outside::Inside) => true,
+            _ => false,
+        });
+        self
+    }
+}
+
+/// How a location lies to a new root of the paths.
+#[derive(Clone, Copy)]
+enum Outside {
+    Root,
+    Keyword,
+    NewRoot,
+    Inside,
+    Elsewhere,
+}
+
+impl Changes<'_> {
     /// An empty report with room for what a schema of `nodes` nodes brings.
     pub(crate) fn with_room(nodes: usize) -> Self {
         Self {

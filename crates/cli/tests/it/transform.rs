@@ -41,17 +41,70 @@ fn a_file_is_read_and_changes_are_reported() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn any_schema_is_taken() {
+    let run =
+        run(&["transform", "--to", "universal"], r#"{"type": "string", "format": "uri", "minLength": 5}"#);
+    let expected = json!({"type": "string", "description": "{\"format\":\"uri\",\"minLength\":5}"});
+    assert_eq!((run.status, run.json(), run.stderr.as_str()), (0, expected, ""));
+}
+
+#[test]
+fn what_is_no_schema_comes_back_with_a_note() {
+    for input in ["true", "null", "\"x\"", "[]"] {
+        let run = run(&["transform", "--to", "openai"], input);
+        assert_eq!((run.status, run.stdout.trim()), (0, input), "{input}");
+        let note = "note: standard input: it is not a JSON object, so it comes back unchanged\n";
+        assert_eq!(run.stderr, note, "{input}");
+    }
+}
+
+#[test]
+fn an_unknown_model_changes_nothing() {
+    let (original, schema) = (schema(), schema().to_string());
+    let unknown = run(&["transform", "--model", "acme-large"], &schema);
+    assert_eq!((unknown.status, unknown.json()), (0, original));
+    assert!(unknown.stderr.contains("no rule knows the model `acme-large`"), "{}", unknown.stderr);
+    let both = run(&["transform", "--to", "gemini", "--model", "acme-large"], &schema);
+    assert_eq!(both.json(), run(&["transform", "--to", "gemini"], &schema).json());
+    assert!(both.stderr.contains("no rule knows the model `acme-large`"), "{}", both.stderr);
+}
+
+#[test]
+fn a_model_adds_its_layer_to_a_dialect() {
+    let schema = json!({"type": "string", "format": "uri", "minLength": 5}).to_string();
+    let both = run(&["transform", "--to", "anthropic", "--model", "o3-mini"], &schema);
+    assert_eq!((both.status, both.stderr.as_str()), (0, ""));
+    assert!(both.json()["description"].as_str().unwrap().starts_with("IMPORTANT: "), "{}", both.stdout);
+}
+
+#[test]
+fn a_schema_that_is_too_deep_comes_back_as_it_was() {
+    let deep = format!("{}{{}}{}", r#"{"items":"#.repeat(200), "}".repeat(200));
+    let run = run(&["transform", "--to", "openai"], &deep);
+    assert_eq!((run.status, run.stdout.trim()), (1, deep.as_str()));
+    assert!(run.stderr.contains("comes back unchanged: recursion limit"), "{}", run.stderr);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
     for (input, part) in [
-        ("[]", "standard input holds no schema: expected an object"),
         ("{", "reading standard input as JSON"),
+        (r#"{"type":"a","type":"b"}"#, "the member \"type\" is repeated"),
         (
-            r#"{"type":"string"}"#,
-            "the schema cannot be transformed: the input schema describes type `string`",
+            r#"{"tools":[{"name":"a"}]}"#,
+            "standard input holds tools, not a schema; `convert` translates tools",
         ),
+        (r#"{"name":"a","inputSchema":{}}"#, "holds tools, not a schema"),
     ] {
         let run = run(&["transform", "--to", "openai"], input);
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{input}");
         assert!(run.stderr.contains(part), "{input}: {}", run.stderr);
     }
+}
+
+#[test]
+fn a_dialect_that_wants_no_schema_says_so() {
+    let run = run(&["transform", "--to", "gemini"], r#"{"type":"object","properties":{}}"#);
+    assert_eq!((run.status, run.stdout.as_str()), (0, "null\n"));
+    assert!(run.stderr.contains("`gemini` wants no schema where there are no parameters"), "{}", run.stderr);
 }

@@ -18,6 +18,7 @@ mod hostile_patterns;
 mod keys;
 mod layers;
 mod limits;
+mod lone_schemas;
 mod metered_drafts;
 mod module_cycles;
 mod properties;

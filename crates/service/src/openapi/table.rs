@@ -140,9 +140,10 @@ pub(crate) static ROUTES: &[Route] = &[
     registry::APPROVE,
     route(Post, "/convert", Action::Convert, "Tools", "Convert tools that stand in the body")
         .described(
-            "The body is a list of tools, an object with `tools`, or a reply to `tools/list`; every option \
-             of `GET /tools/{provider}` may stand beside them. Nothing is connected and nothing is \
-             remembered.",
+            "The body is a list of tools, an object with `tools` or `tool`, a reply to `tools/list`, a \
+             provider's request, or one tool, in MCP's or a provider's form; every option of \
+             `GET /tools/{provider}` may stand beside them, or beside one tool in the query. A tool that cannot be \
+             read is left out alone. Nothing is connected and nothing is remembered.",
         )
         .parameters(&[TO, MODEL])
         .body(
@@ -156,9 +157,10 @@ pub(crate) static ROUTES: &[Route] = &[
         ]),
     route(Post, "/transform", Action::Transform, "Tools", "Transform a schema that stands in the body")
         .described(
-            "The schema of a tool's arguments as a provider or a model takes it, and what was changed; \
-             every option of `GET /tools/{provider}` may stand beside it. Nothing is connected and nothing \
-             is remembered.",
+            "Any schema, of a tool's arguments or of one parameter, as a provider or a model takes it, and \
+             what was changed; every option of `GET /tools/{provider}` may stand beside it. What cannot be \
+             transformed, and any schema for a model that no rule knows, comes back as it was, with a \
+             warning. Nothing is connected and nothing is remembered.",
         )
         .parameters(&[TO, MODEL])
         .body("TransformRequest", &[("gemini", TRANSFORM_REQUEST_GEMINI)])

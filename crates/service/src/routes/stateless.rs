@@ -4,12 +4,18 @@ use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_dialects::check::{Limits, check_within};
 use gateway_dialects::dialect::ToolShape;
-use gateway_dialects::{Changes, TooMuchWork, Translator, Work};
+use gateway_dialects::{
+    Changes, DialectError, DocumentError, LoneSchema, TooMuchWork, ToolDocument, Translator, Work,
+    estimate_tokens, holds_tools,
+};
 use http::{StatusCode, Uri};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
+use gateway_protocol::RawObject;
 use gateway_runtime::parameters::{Parameters, compat, translation_options};
 
 /// Work that one request may take, and what it may take for each byte of its body.
@@ -82,34 +88,40 @@ impl Listed {
         listed
     }
 
-    /// Says in the answer what it does not list.
-    fn note(&self, answer: &mut Value) {
-        if self.omitted > 0 {
-            answer["truncated"] = json!({"changes": self.omitted});
-        }
+    /// What the answer does not list.
+    fn omitted(&self) -> Option<Value> {
+        (self.omitted > 0).then(|| json!({"changes": self.omitted}))
     }
 }
 
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
 pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
-    let (body, tools) = read(body)?;
-    let parameters = parameters(body, query);
+    let ToolDocument { tools, members, .. } = read(body)?;
+    let parameters = parameters(members, query);
     let translator = translator(gateway, &parameters)?;
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let mut listed = Listed::new();
     let rows: Vec<Value> = translation
         .tools
         .iter()
-        .map(|tool| {
-            json!({
+        .enumerate()
+        .map(|(index, tool)| {
+            let mut row = json!({
                 "name": tool.name,
                 "wireName": tool.wire_name,
                 "quarantine": tool.quarantine,
                 "strict": tool.strict,
                 "tokens": {"before": tool.tokens.before, "after": tool.tokens.after},
                 "changes": listed.changes(&tool.changes),
-            })
+            });
+            if tool.name.is_empty() {
+                row["index"] = index.into();
+            }
+            if !tool.warnings.is_empty() {
+                row["warnings"] = json!(tool.warnings);
+            }
+            row
         })
         .collect();
     let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
@@ -119,8 +131,13 @@ pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> R
         translator.dialect().tool.document.as_str(): translation.request_field().to_value(),
         "report": rows,
     });
-    listed.note(&mut answer);
-    warn(gateway, &parameters, &mut answer);
+    if let Some(omitted) = listed.omitted() {
+        answer["truncated"] = omitted;
+    }
+    let warnings = warnings(gateway, &parameters, None);
+    if !warnings.is_empty() {
+        answer["warnings"] = json!(warnings);
+    }
     written(&answer)
 }
 
@@ -133,65 +150,122 @@ fn parameters(body: Map<String, Value>, query: Option<&str>) -> Parameters {
 
 /// The translator that a body asks for.
 fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, ApiError> {
+    chosen(gateway, parameters)?.map_err(|error| gateway.lists().unknown_dialect(&error).into())
+}
+
+/// The translator that a body asks for, or why there is no such dialect.
+fn chosen(gateway: &Gateway, parameters: &Parameters) -> Result<Result<Translator, DialectError>, ApiError> {
     let name = ["to", "provider", "profile"].iter().find_map(|key| parameters.get(key));
     let model = parameters.get("model");
     if name.is_none() && model.is_none() {
         return Err(ApiError::bad_request("say which dialect: \"to\", \"provider\" or \"model\" is missing"));
     }
-    let dialect = gateway
-        .ready_dialects()
-        .choose(name, model, &compat(parameters))
-        .map_err(|error| gateway.lists().unknown_dialect(&error))?;
-    Ok(gateway.lists().translator(dialect, translation_options(parameters)?)?)
-}
-
-/// Says so where no rule knows the model.
-fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
-    if let Some(warning) = parameters.get("model").and_then(|model| gateway.lists().unknown_model(model)) {
-        answer["warnings"] = json!([warning]);
+    match gateway.ready_dialects().choose(name, model, &compat(parameters)) {
+        Ok(dialect) => Ok(Ok(gateway.lists().translator(dialect, translation_options(parameters)?)?)),
+        Err(error) => Ok(Err(error)),
     }
 }
 
-/// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
+/// What the caller should know: that no rule knows the model, and `note`.
+fn warnings(gateway: &Gateway, parameters: &Parameters, note: Option<String>) -> Vec<String> {
+    let unknown = parameters.get("model").and_then(|model| gateway.lists().unknown_model(model));
+    unknown.into_iter().chain(note).collect()
+}
+
+/// The answer of `/transform`.
+#[derive(Serialize)]
+struct Transformed<'t> {
+    dialect: Option<&'t str>,
+    schema: &'t RawValue,
+    strict: bool,
+    tokens: Value,
+    changes: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+impl<'t> Transformed<'t> {
+    /// The schema as it came.
+    fn unchanged(dialect: Option<&'t str>, schema: &'t RawValue, warnings: Vec<String>) -> Self {
+        let tokens = estimate_tokens(schema.get().len());
+        Self {
+            dialect,
+            schema,
+            strict: false,
+            tokens: json!({"before": tokens, "after": tokens}),
+            changes: Vec::new(),
+            truncated: None,
+            warnings,
+        }
+    }
+}
+
+/// Transforms the schema of the body: `{"schema": …, "to" or "provider" or "model", options…}`. What cannot be transformed
+/// comes back as it was, with a warning.
 pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
-    let body: Value = serde_json::from_slice(body)
-        .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
-    let Value::Object(mut body) = body else {
-        return Err(ApiError::bad_request("the body must be an object with \"schema\""));
+    let unreadable = |error| ApiError::bad_request(format!("reading the body as JSON: {error}"));
+    let whole: &RawValue = serde_json::from_slice(body).map_err(unreadable)?;
+    let mut members: RawObject<'_> = serde_json::from_str(whole.get())
+        .map_err(|_| ApiError::bad_request("the body must be an object with \"schema\""))?;
+    let Some(raw) = members.remove("schema") else {
+        return Err(ApiError::bad_request("\"schema\" is missing: a JSON Schema"));
     };
-    let schema = match body.remove("schema") {
-        Some(schema @ Value::Object(_)) => schema,
-        Some(_) => return Err(ApiError::bad_request("\"schema\" must be an object: a JSON Schema")),
-        None => return Err(ApiError::bad_request("\"schema\" is missing: a JSON Schema, as an object")),
-    };
-    let parameters = parameters(body, query);
-    let translator = translator(gateway, &parameters)?;
-    let tools = [json!({"name": "schema", "inputSchema": schema})];
-    let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
-    let translated = translation.tools.first().ok_or_else(broken)?;
-    gateway.call_metrics().conversions(1, usize::from(translated.quarantine.is_some()));
-    if let Some(reason) = &translated.quarantine {
-        return Err(ApiError::bad_request(format!("the schema cannot be transformed: {reason}")));
+    if holds_tools(raw.get()) {
+        let message = "\"schema\" holds tools, not a schema; POST /convert translates tools";
+        return Err(ApiError::bad_request(message));
     }
+    let rest = members
+        .members()
+        .iter()
+        .map(|(name, value)| Ok((name.to_string(), serde_json::from_str(value.get())?)))
+        .collect::<Result<Map<String, Value>, _>>()
+        .map_err(unreadable)?;
+    let parameters = parameters(rest, query);
+    let translator = match chosen(gateway, &parameters)? {
+        Ok(translator) => translator,
+        Err(DialectError::UnknownModel { .. }) => {
+            let warnings = warnings(gateway, &parameters, None);
+            return written(&Transformed::unchanged(None, &raw, warnings));
+        }
+        Err(error) => return Err(gateway.lists().unknown_dialect(&error).into()),
+    };
+    let dialect = Some(translator.dialect().name.as_str());
+    let schema = match serde_json::from_str(raw.get()) {
+        Ok(schema) => LoneSchema::new(schema),
+        // It is JSON, but deeper or with larger numbers than can be read.
+        Err(error) => {
+            gateway.call_metrics().conversions(1, 1);
+            let note = format!("it cannot be transformed, so it comes back unchanged: {error}");
+            let warnings = warnings(gateway, &parameters, Some(note));
+            return written(&Transformed::unchanged(dialect, &raw, warnings));
+        }
+    };
+    let transformed = translator.transform_within(&schema, &mut work).map_err(too_much)?;
+    gateway.call_metrics().conversions(1, usize::from(transformed.is_given_up));
+    let warnings = warnings(gateway, &parameters, transformed.note);
     let mut listed = Listed::new();
-    let mut answer = json!({
-        "dialect": translator.dialect().name,
-        "schema": translated.schema(translator.dialect()),
-        "strict": translated.strict,
-        "tokens": {"before": translated.tokens.before, "after": translated.tokens.after},
-        "changes": listed.changes(&translated.changes),
-    });
-    listed.note(&mut answer);
-    warn(gateway, &parameters, &mut answer);
-    written(&answer)
+    let changes = listed.changes(&transformed.changes);
+    let lowered = serde_json::value::to_raw_value(&transformed.schema).map_err(|_| broken())?;
+    let tokens = transformed.tokens;
+    written(&Transformed {
+        dialect,
+        schema: &lowered,
+        strict: transformed.strict,
+        tokens: json!({"before": tokens.before, "after": tokens.after}),
+        changes,
+        truncated: listed.omitted(),
+        warnings,
+    })
 }
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
 pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let work = work_for(body);
-    let (body, tools) = read(body)?;
-    let parameters = parameters(body, query);
+    let ToolDocument { tools, members, .. } = read(body)?;
+    let parameters = parameters(members, query);
     let options = translation_options(&parameters)?;
     let wanted = parameters.all("to");
     let dialects = gateway.dialects();
@@ -212,22 +286,14 @@ pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Res
     written(&check_within("the request", &tools, &translators, limits).map_err(too_much)?)
 }
 
-/// The tools of a body: a list, `{"tools": […]}`, or a reply to `tools/list`.
-fn read(body: &Bytes) -> Result<(Map<String, Value>, Vec<Value>), ApiError> {
-    let value: Value = serde_json::from_slice(body)
+/// The tools of a body: a list, `{"tools": […]}`, a reply to `tools/list`, or one tool.
+fn read(body: &Bytes) -> Result<ToolDocument, ApiError> {
+    let text = std::str::from_utf8(body)
         .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
-    match value {
-        Value::Array(tools) => Ok((Map::new(), tools)),
-        Value::Object(mut members) => {
-            let reply = members.get_mut("result").and_then(|result| result.get_mut("tools")).map(Value::take);
-            let tools = members.remove("tools").or(reply);
-            match tools {
-                Some(Value::Array(tools)) => Ok((members, tools)),
-                _ => Err(ApiError::bad_request("Missing or invalid \"tools\" field")),
-            }
-        }
-        _ => Err(ApiError::bad_request("the body must be a list of tools or an object with \"tools\"")),
-    }
+    ToolDocument::parse(text).map_err(|error| match error {
+        DocumentError::Json(error) => ApiError::bad_request(format!("reading the body as JSON: {error}")),
+        error => ApiError::bad_request(format!("Missing or invalid \"tools\" field: {error}")),
+    })
 }
 
 fn broken() -> ApiError {

@@ -37,16 +37,76 @@ async fn what_cannot_be_transformed_is_refused() {
         ("{", "reading the body as JSON"),
         ("[]", "must be an object with \\\"schema\\\""),
         (r#"{"to":"openai"}"#, "\\\"schema\\\" is missing"),
-        (r#"{"to":"openai","schema":[]}"#, "\\\"schema\\\" must be an object"),
+        (r#"{"to":"openai","schema":[{"name":"a"}]}"#, "holds tools, not a schema"),
         (r#"{"schema":{"type":"object"}}"#, "say which dialect"),
         (r#"{"to":"nobody","schema":{"type":"object"}}"#, "Unknown provider: nobody"),
-        (r#"{"to":"openai","schema":{"type":"string"}}"#, "describes type `string`"),
         (r#"{"to":"openai","defaults":"maybe","schema":{"type":"object"}}"#, "keep, strip, describe"),
     ] {
         let answer = service.post("/transform", body).await;
         assert_eq!(answer.status, 400, "{body}: {}", answer.body);
         assert!(answer.body.contains(part), "{body}: {}", answer.body);
     }
+}
+
+#[tokio::test]
+async fn any_schema_is_taken_and_what_cannot_be_transformed_comes_back() {
+    let service = Service::start().await;
+    let transform = async |body: &str| {
+        let answer = service.post("/transform", body).await;
+        assert_eq!(answer.status, 200, "{body}: {}", answer.body);
+        answer
+    };
+    let answer = transform(r#"{"to":"universal","schema":{"type":"string","format":"uri","minLength":5}}"#)
+        .await
+        .json();
+    let expected = json!({"type": "string", "description": "{\"format\":\"uri\",\"minLength\":5}"});
+    assert_eq!((&answer["schema"], answer.get("warnings")), (&expected, None));
+    for value in ["true", "null", "\"x\""] {
+        let answer = transform(&format!(r#"{{"to":"openai","schema":{value}}}"#)).await.json();
+        assert_eq!(answer["schema"].to_string(), value);
+        assert!(answer["warnings"][0].as_str().unwrap().contains("unchanged"), "{answer}");
+    }
+    let answer =
+        transform(r#"{"model":"acme-large","schema":{"type":"string","format":"uri"}}"#).await.json();
+    assert_eq!(answer["schema"], json!({"type": "string", "format": "uri"}));
+    assert!(answer["dialect"].is_null() && answer["warnings"][0].as_str().unwrap().contains("`acme-large`"));
+    let deep = format!("{}{{}}{}", r#"{"items":"#.repeat(200), "}".repeat(200));
+    let answer = transform(&format!(r#"{{"to":"openai","schema":{deep}}}"#)).await;
+    assert!(
+        answer.body.contains(&deep) && answer.body.contains("unchanged: recursion limit"),
+        "{}",
+        answer.body
+    );
+}
+
+#[tokio::test]
+async fn tools_are_taken_in_every_form() {
+    let service = Service::start().await;
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let expected = json!([{"type": "function", "function": {"name": "t", "description": "MCP tool: t", "parameters": schema}}]);
+    for body in [
+        json!({"to": "openai", "tools": [{"name": "t", "paramSchema": schema}]}),
+        json!({"to": "openai", "tools": [{"type": "function", "function": {"name": "t", "parameters": schema}}]}),
+        json!({"to": "openai", "tool": {"name": "t", "input_schema": schema}}),
+        json!({"to": "openai", "name": "t", "inputSchema": schema}),
+    ] {
+        let answer = service.post("/convert", &body.to_string()).await;
+        assert_eq!((answer.status, &answer.json()["tools"]), (200, &expected), "{body}: {}", answer.body);
+    }
+    let deep = format!("{}{{}}{}", r#"{"items":"#.repeat(200), "}".repeat(200));
+    let body = format!(
+        r#"{{"to":"openai","tools":[{{"name":"deep","inputSchema":{deep}}},{{"name":"t","inputSchema":{schema}}},{{}}]}}"#
+    );
+    let answer = service.post("/convert", &body).await.json();
+    assert_eq!(answer["tools"], expected);
+    assert!(answer["report"][0]["quarantine"].as_str().unwrap().contains("levels deep"), "{answer}");
+    assert_eq!((&answer["report"][2]["index"], answer["report"][1].get("index")), (&json!(2), None));
+    let odd = json!({"to": "openai", "tools": [{"name": "t", "args": schema}]});
+    let answer = service.post("/convert", &odd.to_string()).await.json();
+    assert!(
+        answer["report"][0]["warnings"][0].as_str().unwrap().contains("`args` looks like one"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
