@@ -65,6 +65,8 @@ enum Command {
     Demo(commands::demo::Demo),
     /// List the dialects, or show one dialect's rules.
     Dialects(commands::dialects::ListDialects),
+    /// Say who serves a model and which dialect it takes.
+    Detect(commands::detect::Detect),
     /// Count the tokens of texts or tools.
     Tokens(commands::tokens::CountTokens),
     /// Turn arguments into a dialect's form, or back.
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         Command::Check(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Dialects(command) => command.run(),
+        Command::Detect(command) => command.run(),
         Command::Tokens(command) => command.run(),
         Command::Arguments(command) => command.run(),
         Command::Calls(command) => command.run(),

@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod detect;
 pub(crate) mod dialects;
 pub(crate) mod history;
 pub(crate) mod logs;

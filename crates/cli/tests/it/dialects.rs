@@ -96,3 +96,13 @@ fn a_bad_file_is_refused_with_its_name_and_fault() {
         assert!(run.stderr.contains(fault), "{text}: {}", run.stderr);
     }
 }
+
+#[test]
+fn a_model_is_detected() {
+    let found = run(&["detect", "gpt-4"], "");
+    let expected = json!({"provider": "openai", "modelId": "gpt-4", "supportsStructuredOutputs": true,
+        "isReasoningModel": false, "dialect": "openai-chat", "layer": null});
+    assert_eq!((found.status, found.json()), (0, expected));
+    let unknown = run(&["detect", "acme-large"], "");
+    assert_eq!((unknown.status, &unknown.json()["provider"]), (1, &json!("unknown")));
+}

@@ -1,12 +1,15 @@
 //! Dialects: a provider's wire format and its rules, as data.
 
+mod detect;
 mod effect;
 mod file;
 mod messages;
 mod models;
 mod protocol;
+mod providers;
 mod rules;
 
+pub use detect::DetectedModel;
 pub use file::{DialectError, Dialects};
 pub use messages::{
     EmptyStyle, ErrorStyle, MediaVariant, MessageRules, Placement, Placements, ReasoningScope, ResourceStyle,

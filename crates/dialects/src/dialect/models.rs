@@ -3,6 +3,7 @@
 use gateway_notation::pattern::matches;
 use serde::Deserialize;
 
+use super::providers::provider_named;
 use super::{Dialect, DialectError, Dialects, TextCalls};
 
 /// What a model id chooses.
@@ -66,10 +67,14 @@ impl Models {
         self.model.splice(0..0, other.model);
     }
 
-    /// What `id` chooses.
-    fn choose(&self, id: &str) -> Option<Choice> {
-        let lower = id.trim().to_lowercase();
-        let mut rest = lower.as_str();
+    /// A lower-case id without its prefixes.
+    pub(super) fn without_prefixes<'i>(&self, id: &'i str) -> &'i str {
+        self.strip_prefixes(id).0
+    }
+
+    /// A lower-case id without its prefixes, and the dialect of the route that they name.
+    fn strip_prefixes<'i>(&self, id: &'i str) -> (&'i str, Option<&str>) {
+        let mut rest = id;
         let mut route: Option<&str> = None;
         let starts =
             || self.prefix.iter().flat_map(|prefix| prefix.starts.iter().map(move |start| (prefix, start)));
@@ -81,6 +86,13 @@ impl Models {
             rest = inner;
             route = route.or(prefix.dialect.as_deref());
         }
+        (rest, route)
+    }
+
+    /// What `id` chooses.
+    fn choose(&self, id: &str) -> Option<Choice> {
+        let lower = id.trim().to_lowercase();
+        let (rest, route) = self.strip_prefixes(&lower);
         let rule = self.model.iter().find(|rule| rule.matches.iter().any(|pattern| matches(pattern, rest)));
         let dialect = route.or(rule.map(|rule| rule.dialect.as_str()))?;
         Some(Choice {
@@ -92,9 +104,15 @@ impl Models {
 }
 
 impl Dialects {
-    /// The dialect and layer that a model id chooses.
+    /// The dialect and layer that a model id chooses; the name of a provider is one too.
     pub fn for_model(&self, id: &str) -> Result<Choice, DialectError> {
-        self.models.choose(id).ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
+        let of_provider = || {
+            let provider = provider_named(&id.trim().to_lowercase())?;
+            let (dialect, layer) = (provider.dialect.clone(), provider.layer.clone());
+            Some(Choice { dialect, layer, text_calls: None })
+        };
+        let choice = self.models.choose(id).or_else(of_provider);
+        choice.ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
     }
 
     /// The dialect that a caller asks for by name, by model, or by both.

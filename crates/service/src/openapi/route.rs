@@ -17,6 +17,7 @@ pub(crate) enum Action {
     History,
     Check,
     Providers,
+    Detect,
     Provider,
     Logs,
     Servers,

@@ -186,6 +186,16 @@ pub(crate) static ROUTES: &[Route] = &[
         .answers(&[json("What would happen to each tool.", "CheckAnswer"), UNKNOWN_PROVIDER, TOO_MUCH_WORK]),
     route(Get, "/providers", Action::Providers, "Tools", "List the dialects")
         .answers(&[json("The dialects with their rules and limits.", "ProviderList")]),
+    route(Get, "/detect", Action::Detect, "Tools", "Say what a model id stands for")
+        .described("The same rules choose the dialect wherever `model` is given. The name of a provider is an id too.")
+        .parameters(&[
+            query("model", Kind::Text, "The id, with or without prefixes: `openrouter/openai/gpt-4o`."),
+            query("provider", Kind::Text, "Who serves it, if that is known; alone it is the id."),
+        ])
+        .answers(&[
+            json("Who serves it, what it can do, and the dialect that it chooses.", "DetectAnswer"),
+            error(400, "No model is named.", &["VALIDATION_ERROR"]),
+        ]),
     route(Get, "/providers/{name}", Action::Provider, "Tools", "Describe one dialect")
         .parameters(&[path("name", "The dialect.")])
         .answers(&[json("The dialect.", "Provider"), UNKNOWN_PROVIDER]),

@@ -92,6 +92,7 @@ pub(crate) fn answer(
         Action::History => later(heavy(gateway, uri, body, history::history)),
         Action::Check => later(heavy(gateway, uri, body, stateless::check)),
         Action::Providers => now(Ok(providers::list(&gateway))),
+        Action::Detect => now(providers::detect(&gateway, &uri)),
         Action::Provider => now(providers::one(&gateway, &name())),
         Action::Logs => later(logs::logs(gateway, context, uri, headers, stopping.clone())),
         Action::Servers => now(Ok(servers::list(&gateway))),

@@ -1,7 +1,8 @@
-//! `GET /providers`: the dialects, their rules and limits.
+//! `GET /providers`: the dialects, their rules and limits. `GET /detect`: which of them a model takes.
 
 use axum_core::response::Response;
-use http::StatusCode;
+use gateway_runtime::parameters::Parameters;
+use http::{StatusCode, Uri};
 use serde_json::{Value, json};
 
 use crate::errors::{ApiError, json_response};
@@ -20,6 +21,17 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
         })
         .collect();
     json_response(StatusCode::OK, json!({"providers": rows}).to_string())
+}
+
+/// `GET /detect`: what a model id says about the model.
+pub(crate) fn detect(gateway: &Gateway, uri: &Uri) -> Result<Response, ApiError> {
+    let parameters = Parameters::of_query(uri.query());
+    let (model, provider) = (parameters.get("model"), parameters.get("provider"));
+    let Some(model) = model.or(provider) else {
+        return Err(ApiError::bad_request("\"model\" is missing: the id of a model, such as model=gpt-4o"));
+    };
+    let detected = gateway.dialects().detect(model, provider);
+    Ok(json_response(StatusCode::OK, json!(detected).to_string()))
 }
 
 /// One dialect with all its rules.

@@ -166,3 +166,78 @@ async fn a_group_that_is_none_is_refused() {
         (400, &json!("group=nope: no groups are configured"))
     );
 }
+
+#[tokio::test]
+async fn a_model_is_detected() {
+    let service = Service::start().await;
+    let answer = service.get("/detect?model=gpt-4").await;
+    assert_eq!(
+        (answer.status, answer.json()),
+        (
+            200,
+            json!({"provider": "openai", "modelId": "gpt-4", "supportsStructuredOutputs": true,
+                "isReasoningModel": false, "dialect": "openai-chat", "layer": null})
+        )
+    );
+    let answer = service.get("/detect?provider=openai&model=o3-mini").await.json();
+    assert_eq!((&answer["modelId"], &answer["isReasoningModel"]), (&json!("o3-mini"), &json!(true)));
+    let answer = service.get("/detect?model=openrouter/anthropic/claude-3").await.json();
+    assert_eq!((&answer["provider"], &answer["layer"]), (&json!("openrouter"), &json!("anthropic-compat")));
+    assert_eq!(service.get("/detect?provider=google").await.json()["dialect"], "gemini");
+    assert_eq!(service.get("/detect?model=acme").await.json()["provider"], "unknown");
+    assert_eq!(service.get("/detect").await.status, 400);
+    let listed = service.get("/tools/openai?model=google").await;
+    assert_eq!((listed.status, listed.header("x-model-unknown")), (200, None));
+}
+
+/// A server with tools of every importance and category, named as no provider takes it.
+async fn sorted_tools() -> Service {
+    let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);
+    spec.tools.categories = [("add".to_owned(), "math".to_owned())].into();
+    spec.tools.importance =
+        [("add".to_owned(), Importance::High), ("get_*".to_owned(), Importance::Low)].into();
+    Service::with_servers(vec![spec], |_| {}).await
+}
+
+#[tokio::test]
+async fn a_prompt_text_is_grouped_and_keeps_to_its_bound() {
+    let service = sorted_tools().await;
+    let context = async |query: &str| service.get(&format!("/tools/openai/context?{query}")).await;
+    let text = context("group_by=category&mode=concise").await.body;
+    let (before, others) = text.split_once("\n\n## Other\n\n").unwrap();
+    assert!(before.contains("## math\n\n1. add(") && others.contains("get_weather("), "{text}");
+    let text = context("group_by=importance&mode=concise").await.body;
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(headings, ["## high", "## normal", "## low"]);
+    assert_eq!(context("group_by=colour").await.status, 400);
+    let whole = context("").await.body;
+    let short = context("maxTokens=80").await;
+    assert!(short.body.len() <= 320 && whole.len() > 320, "{}", short.body);
+    assert!(
+        short.body.contains("**add**") && short.body.contains("more tools are not described"),
+        "{}",
+        short.body
+    );
+    assert_eq!(short.header("x-tool-tokens"), Some(&*short.body.len().div_ceil(4).to_string()));
+    assert_eq!(context("maxTokens=100000").await.body, whole);
+    assert_eq!(context("maxTokens=0").await.status, 400);
+}
+
+#[tokio::test]
+async fn a_prompt_text_has_the_names_that_the_model_sees() {
+    let options = FleetOptions::default();
+    options.registry.configure(&RegistryConfig::default());
+    let handler = Handler::function(|_| async { Ok(json!("x")) });
+    let about = json!({"inputSchema": {"type": "object", "properties": {"city name": {"type": "string"}}, "required": ["city name"]}});
+    options.registry.register(RegisteredTool::new("weather.get", &about, handler).unwrap()).unwrap();
+    let service = Service::with_fleet(Vec::new(), options, |_| {}).await;
+    for (provider, tool, parameter) in
+        [("openai", "weather_get", "city name"), ("gemini", "weather.get", "city_name")]
+    {
+        let listed = service.get(&format!("/tools/{provider}")).await.body;
+        assert!(listed.contains(tool) && listed.contains(parameter), "{listed}");
+        let text = service.get(&format!("/tools/{provider}/context")).await.body;
+        assert!(text.contains(&format!("**{tool}**")), "{provider}: {text}");
+        assert!(text.contains(&format!("- {parameter}*: string")), "{provider}: {text}");
+    }
+}
