@@ -52,7 +52,7 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
             if !finding.dialects.is_empty() {
                 write!(writer, "; {}", some_dialects(&finding.dialects, report.dialects.len()))?;
             }
-            writeln!(writer, "). {}", escaped(finding.help))?;
+            writeln!(writer, "). {}", escaped(&finding.help))?;
         }
     }
     Ok(())

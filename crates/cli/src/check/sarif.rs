@@ -62,7 +62,7 @@ fn result(finding: &Finding, position: Position, artifact: &str, dialects: usize
         text.push(')');
     }
     text.push_str(". To do: ");
-    text.push_str(finding.help);
+    text.push_str(&finding.help);
     json!({
         "ruleId": finding.rule.id,
         "ruleIndex": RULES.iter().position(|rule| rule.id == finding.rule.id),
@@ -79,8 +79,15 @@ fn result(finding: &Finding, position: Position, artifact: &str, dialects: usize
                 "kind": if finding.tool.is_some() { "function" } else { "module" },
             }],
         }],
+        "partialFingerprints": {"finding/v1": fingerprint(finding)},
         "properties": {"tool": tool, "pointer": finding.pointer, "dialects": finding.dialects},
     })
+}
+
+/// What a finding is known by from one version of a file to the next: neither lines nor indices, which move.
+fn fingerprint(finding: &Finding) -> String {
+    let tool = finding.tool.as_deref().unwrap_or_default();
+    format!("{}:{tool}{}", finding.rule.id, finding.pointer)
 }
 
 /// A file's path as a URI reference; relative paths stay relative.

@@ -1,12 +1,15 @@
 //! The report for people.
 
+use std::cmp::Reverse;
 use std::io::Write;
 
 use anyhow::Result;
 use gateway_dialects::Tokens;
-use gateway_dialects::check::{Cell, Counts, Level, Report, Status, ToolRow};
+use gateway_dialects::check::{Cell, Counts, Finding, Level, Report, Rule, Status, ToolRow, ordinal};
 use gateway_protocol::printable;
 
+use super::locate::Locator;
+use crate::input::ToolList;
 use crate::output::{Paint, Table, Tone, counted, wrapped};
 
 /// How detailed the changes are shown.
@@ -21,33 +24,74 @@ pub(crate) enum Detail {
 pub(crate) fn write_text(
     writer: &mut impl Write,
     report: &Report,
+    list: &ToolList,
     paint: Paint,
     detail: Detail,
 ) -> Result<()> {
-    write_dialects(writer, report, paint)?;
-    for tool in &report.tools {
+    let [tools, dialects] = sizes(report);
+    writeln!(writer, "{}: {tools} in {dialects}, {}", printable(&report.file), findings(report))?;
+    let mut locator = Locator::new(list);
+    for advice in advices(report) {
         writeln!(writer)?;
-        let name = if tool.name.is_empty() { "(a tool without a name)" } else { &tool.name };
+        write_advice(writer, &advice, report, &mut locator, paint)?;
+    }
+    writeln!(writer)?;
+    write_dialects(writer, report, paint)?;
+    for (index, tool) in report.tools.iter().enumerate() {
+        writeln!(writer)?;
+        let nameless = format!("(tool {})", ordinal(index));
+        let name = if tool.name.is_empty() { &nameless } else { &tool.name };
         writeln!(writer, "{}", paint.tone(Tone::Heading, &printable(name)))?;
         write_tool(writer, tool, paint, detail)?;
     }
-    if !report.findings.is_empty() {
-        writeln!(writer)?;
-        writeln!(writer, "{}", paint.tone(Tone::Heading, "Findings"))?;
-        for finding in &report.findings {
-            let level = paint.tone(tone(finding.level), finding.level.name());
-            let location = finding.location();
-            let (location, message) = (printable(&location), printable(&finding.message));
-            writeln!(writer, "  {level} {location}: {message} [{}]", finding.rule.id)?;
-            if !finding.dialects.is_empty() {
-                hanging(writer, "in: ", &some_dialects(&finding.dialects, report.dialects.len()))?;
-            }
-            hanging(writer, "do: ", finding.help)?;
+    Ok(())
+}
+
+/// Findings that ask for the same.
+struct Advice<'r> {
+    rule: &'static Rule,
+    help: &'r str,
+    findings: Vec<&'r Finding>,
+}
+
+/// The findings by what they ask for: the gravest first, then those that occur most often.
+fn advices(report: &Report) -> Vec<Advice<'_>> {
+    let mut advices: Vec<Advice<'_>> = Vec::new();
+    for finding in &report.findings {
+        let same =
+            |advice: &&mut Advice<'_>| advice.rule.id == finding.rule.id && advice.help == finding.help;
+        match advices.iter_mut().find(same) {
+            Some(advice) => advice.findings.push(finding),
+            None => advices.push(Advice { rule: finding.rule, help: &finding.help, findings: vec![finding] }),
         }
     }
-    writeln!(writer)?;
-    let [tools, dialects] = sizes(report);
-    writeln!(writer, "{tools} in {dialects}: {}", findings(report))?;
+    advices.sort_by_key(|advice| (Reverse(advice.rule.level), Reverse(advice.findings.len())));
+    advices
+}
+
+fn write_advice(
+    writer: &mut impl Write,
+    advice: &Advice<'_>,
+    report: &Report,
+    locator: &mut Locator<'_>,
+    paint: Paint,
+) -> Result<()> {
+    let level = paint.tone(tone(advice.rule.level), advice.rule.level.name());
+    let count =
+        if advice.findings.len() > 1 { format!(" ({})", advice.findings.len()) } else { String::new() };
+    writeln!(writer, "{level}: {} [{}]{count}", advice.rule.title, advice.rule.id)?;
+    hanging(writer, "  do: ", advice.help)?;
+    let mut shown: &[String] = &[];
+    for finding in &advice.findings {
+        let position = locator.position(finding).map_or_else(String::new, |at| at.in_file(&report.file));
+        let location = finding.location();
+        writeln!(writer, "  {position}{}: {}", printable(&location), printable(&finding.message))?;
+        // The same dialects as above are not repeated.
+        if !finding.dialects.is_empty() && finding.dialects != shown {
+            hanging(writer, "      in: ", &some_dialects(&finding.dialects, report.dialects.len()))?;
+        }
+        shown = &finding.dialects;
+    }
     Ok(())
 }
 
@@ -75,8 +119,9 @@ pub(super) fn some_dialects(dialects: &[String], all: usize) -> String {
 }
 
 fn hanging(writer: &mut impl Write, label: &str, text: &str) -> Result<()> {
+    let indent = " ".repeat(label.len());
     for (at, line) in wrapped(text, 96).iter().enumerate() {
-        writeln!(writer, "      {}{line}", if at == 0 { label } else { "    " })?;
+        writeln!(writer, "{}{line}", if at == 0 { label } else { &indent })?;
     }
     Ok(())
 }

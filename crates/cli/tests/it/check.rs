@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::sandbox::{Sandbox, ad_hoc, words};
 use crate::{Scratch, run};
 
 /// One tool for each thing that is looked for.
@@ -115,6 +116,88 @@ fn the_table_is_plain_and_aligned() {
     let run = run(&["check", "--to", "openai,gemini", "--details"], &good().to_string());
     assert!(!run.stdout.contains('\u{1b}'));
     insta::assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn findings_come_first_grouped_by_advice_with_lines() {
+    let text = "[\n {\"name\": \"a.b\", \"description\": \"Something useful\", \"inputSchema\": {\"type\": \"object\",\n  \"properties\": {\n   \"x\": {\"type\": \"string\"},\n   \"y\": {\"type\": \"strng\"}}, \"required\": []}},\n 7]";
+    let file = Scratch::new("grouped.json", text);
+    let run = run(&["check", "--to", "openai,gemini", file.path()], "");
+    assert_eq!(run.status, 1);
+    let path = file.path();
+    let expected = format!(
+        "{path}: 2 tools in 2 dialects, 3 errors, 3 warnings, 0 notes
+
+error: A keyword has a value that JSON Schema does not allow [schema-invalid]
+  do: write what the keyword asks for; until then it is repaired or not checked
+  {path}:5:18: a.b/inputSchema/properties/y/type: \"strng\" is no type of JSON Schema
+
+error: An entry of the list is not a tool [tool-not-object]
+  do: give a JSON object with name, description and inputSchema
+  {path}:6:2: (tool #2): the entry is not a JSON object
+"
+    );
+    let shown: Vec<&str> = run.stdout.lines().collect();
+    let advice = |rule: &str| run.stdout.find(&format!("[{rule}]")).unwrap_or(usize::MAX);
+    assert!(
+        run.stdout.starts_with(expected.lines().next().unwrap().rsplit_once(", 3 errors").unwrap().0),
+        "{shown:#?}"
+    );
+    for line in expected.lines().skip(2) {
+        assert!(shown.contains(&line), "{line:?} is not in {shown:#?}");
+    }
+    assert_eq!(run.stdout.matches("say what the value means").count(), 1, "one advice once: {shown:#?}");
+    assert!(run.stdout.contains("[parameter-undescribed] (2)\n"), "{shown:#?}");
+    assert!(advice("schema-invalid") < advice("parameter-undescribed"), "{shown:#?}");
+    assert!(advice("name-illegal") < run.stdout.find("\ndialect ").unwrap(), "{shown:#?}");
+    assert!(run.stdout.contains("do: use letters, digits, _ and -, at most 64 characters"), "{shown:#?}");
+    assert!(!run.stdout.contains("quarantined") && run.stdout.contains("  left out "), "{shown:#?}");
+}
+
+#[test]
+fn the_advice_on_names_follows_the_dialects_that_refuse_them() {
+    let dialect = Scratch::new(
+        "short.toml",
+        "name = \"short\"\ntitle = \"Short names\"\nextends = \"openai-chat\"\n[names]\nmax = 32\n",
+    );
+    let mut tools = good();
+    tools[0]["name"] = json!("get_weather_of_a_city_with_a_long_name");
+    let flags = ["check", "--to", "openai,short", "--dialect-file", dialect.path(), "--format", "json"];
+    let report = run(&flags, &tools.to_string()).json();
+    assert_eq!(report["findings"][0]["dialects"], json!(["short"]));
+    assert_eq!(report["findings"][0]["help"], "use letters, digits, _ and -, at most 32 characters");
+}
+
+#[test]
+fn a_servers_own_tools_are_checked() {
+    let words = words(&gateway_testkit::Fixture::stdio());
+    let sandbox = Sandbox::new();
+    let checked = sandbox.run(&ad_hoc(&["check", "--to", "openai", "--format", "json"], &words));
+    assert_eq!(checked.json()["totals"]["tools"], 18, "{}", checked.stderr);
+    let text = sandbox.run(&ad_hoc(&["check", "--to", "openai"], &words)).stdout;
+    assert!(text.lines().next().unwrap().contains(": 18 tools in 1 dialect, "), "{text}");
+    let (_runtime, server) = crate::tools::over_http(gateway_testkit::Fixture::http());
+    let over_http = sandbox.run(&["check", "--to", "openai", "--format", "json", server.url()]);
+    assert_eq!(over_http.json()["findings"], checked.json()["findings"], "{}", over_http.stderr);
+    let broken = sandbox.run(&["check", "--", "no-such-program-anywhere"]);
+    assert_eq!((broken.status, broken.stdout.as_str()), (2, ""));
+    assert!(broken.stderr.contains("listing the tools of `no-such-program-anywhere`"), "{}", broken.stderr);
+    let both = sandbox.run(&["check", "tools.json", "--", "program"]);
+    assert!(both.stderr.contains("only one"), "{}", both.stderr);
+}
+
+#[test]
+fn fingerprints_do_not_move_with_lines() {
+    let fingerprints = |text: &str| -> Vec<Value> {
+        let results = run(&["check", "--to", "openai", "--format", "sarif"], text).json();
+        let results = results["runs"][0]["results"].as_array().unwrap().clone();
+        results.iter().map(|result| result["partialFingerprints"]["finding/v1"].clone()).collect()
+    };
+    let tools =
+        json!([{"name": "a.b", "description": "Something useful", "inputSchema": {"type": "object"}}]);
+    assert_eq!(fingerprints(&tools.to_string()), ["name-illegal:a.b/name"]);
+    let pretty = format!("\n\n{}", serde_json::to_string_pretty(&tools).unwrap());
+    assert_eq!(fingerprints(&pretty), fingerprints(&tools.to_string()));
 }
 
 #[test]

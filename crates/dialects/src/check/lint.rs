@@ -1,5 +1,6 @@
 //! What a tool's own text says about it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::Translator;
@@ -79,6 +80,27 @@ struct Lint<'l> {
     spend: &'l mut Spend,
 }
 
+/// What names all of the dialects that refuse one would take.
+fn name_help(
+    dialects: &[&Dialect],
+    refusing: &[String],
+    rule: impl Fn(&Dialect) -> &NameRule,
+) -> Cow<'static, str> {
+    let rules =
+        || dialects.iter().filter(|dialect| refusing.contains(&dialect.name)).map(|dialect| rule(dialect));
+    let longest = rules().map(|rule| rule.max).filter(|max| *max > 0).min();
+    // Punctuation that every one of them takes.
+    let taken = |letter: &char| {
+        rules().all(|rule| rule.punctuation.as_ref().is_none_or(|letters| letters.contains(*letter)))
+    };
+    let marks = "_-.:".chars().filter(taken).map(String::from);
+    let kinds: Vec<String> = ["letters", "digits"].map(str::to_owned).into_iter().chain(marks).collect();
+    let (last, others) = kinds.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    let start = if rules().any(|rule| !rule.any_start) { ", starting with a letter or _" } else { "" };
+    let length = longest.map_or_else(String::new, |longest| format!(", at most {longest} characters"));
+    Cow::Owned(format!("use {} and {last}{start}{length}", others.join(", ")))
+}
+
 /// What checking a schema costs for each of its bytes, in bytes of output.
 const VALIDATION: usize = 8;
 
@@ -101,11 +123,23 @@ impl Lint<'_> {
         message: impl Into<String>,
         dialects: Vec<String>,
     ) {
+        self.add_with(rule, pointer, message, dialects, Cow::Borrowed(rule.help));
+    }
+
+    fn add_with(
+        &mut self,
+        rule: &'static Rule,
+        pointer: &str,
+        message: impl Into<String>,
+        dialects: Vec<String>,
+        help: Cow<'static, str>,
+    ) {
         let finding = Finding {
             tool: Some(self.tool.to_owned()),
             index: Some(self.index),
             pointer: pointer.to_owned(),
             dialects,
+            help,
             ..Finding::new(rule, message)
         };
         self.spend.add(self.findings, finding);
@@ -128,7 +162,8 @@ impl Lint<'_> {
             if !refusing.is_empty() {
                 let message =
                     format!("the name `{name}` is not legal here, so the tool travels under another");
-                self.add_for(&rules::NAME_ILLEGAL, "/name", message, refusing);
+                let help = name_help(self.dialects, &refusing, |dialect| &dialect.names);
+                self.add_with(&rules::NAME_ILLEGAL, "/name", message, refusing, help);
             }
             if prose::is_vague_tool(name) {
                 let message = format!("`{name}` does not say what the tool does");
@@ -296,7 +331,8 @@ impl Lint<'_> {
         let refusing = self.readers_where(|dialect| !dialect.keys.allows(name));
         if !refusing.is_empty() {
             let message = format!("the key `{name}` is not legal here, so it travels under another");
-            self.add_for(&rules::KEY_ILLEGAL, pointer, message, refusing);
+            let help = name_help(self.dialects, &refusing, |dialect| &dialect.keys);
+            self.add_with(&rules::KEY_ILLEGAL, pointer, message, refusing, help);
         }
         if prose::is_vague_parameter(name) {
             let message = format!("`{name}` does not say what goes in");

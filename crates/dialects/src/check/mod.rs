@@ -20,6 +20,8 @@ mod matrix;
 mod prose;
 mod rules;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -76,7 +78,7 @@ pub struct Finding {
     /// What is the matter.
     pub message: String,
     /// What to do.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
     /// The dialects for which it matters; empty: all alike.
     pub dialects: Vec<String>,
 }
@@ -91,7 +93,7 @@ impl Finding {
             index: None,
             pointer: String::new(),
             message: message.into(),
-            help: rule.help,
+            help: Cow::Borrowed(rule.help),
             dialects: Vec::new(),
         }
     }
@@ -146,12 +148,12 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word for it.
+    /// The word for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Changed => "changed",
-            Self::Quarantined => "quarantined",
+            Self::Quarantined => "left out",
         }
     }
 }

@@ -51,7 +51,7 @@ rules! {
         "choose names that a model cannot confuse, and that stay apart where punctuation is not allowed";
     NAME_ILLEGAL = "name-illegal", Warning,
         "A tool name is not legal everywhere",
-        "use 1 to 64 letters, digits, _ and -, starting with a letter or _";
+        "use letters, digits, _ and -, starting with a letter, and few characters";
     NAME_UNCLEAR = "name-unclear", Note,
         "A name says too little",
         "use a verb and a noun for tools (search_orders) and a whole word for parameters";
@@ -93,7 +93,7 @@ rules! {
         "declare its properties, or the type of its values in additionalProperties";
     KEY_ILLEGAL = "key-illegal", Warning,
         "A parameter's name is not legal everywhere",
-        "use letters, digits and _, starting with a letter, at most 64 characters";
+        "use letters, digits and _, starting with a letter, and few characters";
     REQUIRED_MISSING = "required-missing", Note,
         "An object with properties does not say which are required",
         "list the parameters that a call cannot do without in required, or write required: [] if there are none";
