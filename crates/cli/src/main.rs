@@ -18,7 +18,8 @@ mod terminal;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use gateway_config::Problems;
 use runtime::Interrupted;
 
@@ -75,6 +76,10 @@ enum Command {
     Calls(commands::calls::Calls),
     /// Write a conversation of one dialect as one of another.
     History(commands::history::History),
+    /// Write a script that completes commands in a shell.
+    Completions(commands::shell::Completions),
+    /// Write a manual page.
+    Man(commands::shell::Manual),
 }
 
 /// How a command ended; the worst is the greatest.
@@ -112,6 +117,8 @@ fn main() -> ExitCode {
         Command::Arguments(command) => command.run(),
         Command::Calls(command) => command.run(),
         Command::History(command) => command.run(),
+        Command::Completions(command) => command.run(Arguments::command()),
+        Command::Man(command) => command.run(Arguments::command()),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

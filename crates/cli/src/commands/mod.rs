@@ -14,6 +14,7 @@ pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod serve;
 pub(crate) mod servers;
+pub(crate) mod shell;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod transform;

@@ -26,6 +26,7 @@ mod serve_end;
 mod serve_reload;
 mod servers;
 mod servers_accept;
+mod shells;
 mod strays;
 mod terminals;
 mod tokens;
