@@ -98,7 +98,7 @@ fn main() -> ExitCode {
         return status;
     }
     gateway_process::enable_keepers();
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| with_command_hint(error).exit());
     let outcome = match &arguments.command {
         Command::Serve(command) => command.run(),
         Command::Mcp(command) => command.run(),
@@ -127,6 +127,39 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }
+}
+
+/// The error of the command line, with a better hint where the flags of a server's command were taken for ours.
+fn with_command_hint(mut error: clap::Error) -> clap::Error {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let takes_command = matches!(words.first().map(String::as_str), Some("tools" | "check" | "call"));
+    if error.kind() != ErrorKind::UnknownArgument || !takes_command || words.iter().any(|word| word == "--") {
+        return error;
+    }
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(unknown)) => unknown.clone(),
+        _ => return error,
+    };
+    let at = words.iter().position(|word| word.starts_with(&unknown)).unwrap_or_default();
+    // A flag of ours that was misspelled stands before any command.
+    let Some(program) = at.checked_sub(1).filter(|index| *index > 0).and_then(|index| words.get(index))
+    else {
+        return error;
+    };
+    if program.starts_with('-')
+        || !(unknown.starts_with('-') && error.get(ContextKind::SuggestedArg).is_none())
+    {
+        return error;
+    }
+    let (before, command) = words.split_at(at.saturating_sub(1));
+    let hint = format!(
+        "a server's command goes after `--`: mcp-tool-gateway {} -- {}",
+        before.join(" "),
+        command.join(" ")
+    );
+    error.remove(ContextKind::TrailingArg);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    error
 }
 
 /// Writes the error and returns the exit status.

@@ -12,7 +12,7 @@ use gateway_dialects::{Dialects, input_schema};
 use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, printable};
 use gateway_upstream::{CallOptions, Catalogue, CatalogueTool, Fleet, LookupError};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::Outcome;
 use crate::adhoc::{AdHocFlags, is_url};
@@ -31,6 +31,7 @@ use crate::terminal::{Form, output};
     override_usage = "mcp-tool-gateway call [OPTIONS] [SERVER|URL] TOOL [JSON|@FILE|-]\n       \
                       mcp-tool-gateway call [OPTIONS] TOOL [JSON|@FILE|-] -- COMMAND…",
     after_help = "Exit status: 0 a result, 1 the tool reports a failure, 2 no result.\n\nExamples:\n  \
+                  mcp-tool-gateway call demo add a=1 b=2\n  \
                   mcp-tool-gateway call demo add '{\"a\": 1, \"b\": 2}'\n  \
                   mcp-tool-gateway call echo '{\"message\": \"hi\"}' -- npx -y @modelcontextprotocol/server-everything"
 )]
@@ -50,7 +51,7 @@ pub(crate) struct Call {
     #[arg(long)]
     no_validate: bool,
     /// The server or its URL (optional where only one server has the tool), the tool, and its arguments
-    #[arg(required = true, num_args = 1..=3, value_name = "WORD")]
+    #[arg(value_name = "WORD")]
     words: Vec<String>,
     #[command(flatten)]
     ad_hoc: AdHocFlags,
@@ -61,7 +62,17 @@ pub(crate) struct Call {
 struct Words<'w> {
     server: Option<&'w str>,
     tool: &'w str,
-    arguments: Option<&'w str>,
+    arguments: Given<'w>,
+}
+
+/// Arguments as they were given.
+#[derive(Debug, PartialEq, Eq)]
+enum Given<'w> {
+    Nothing,
+    /// JSON, a file, or standard input.
+    Text(&'w str),
+    /// `key=value` each.
+    Pairs(Vec<(&'w str, &'w str)>),
 }
 
 /// How long a server may take to start by default.
@@ -71,7 +82,12 @@ impl Call {
     pub(crate) fn run(&self) -> Result<Outcome> {
         let words = read_words(&self.words)?;
         let url = words.server.filter(|server| is_url(server));
-        let arguments = read_arguments(words.arguments)?;
+        // What cannot be read is reported before any server is started.
+        let whole = match &words.arguments {
+            Given::Nothing => Some(RawJson::empty_object()),
+            Given::Text(word) => Some(read_arguments(word)?),
+            Given::Pairs(_) => None,
+        };
         let mode: ResultMode = self.result.parse()?;
         let (setup, server) = match self.ad_hoc.spec(url)? {
             Some(_) if url.is_none() && words.server.is_some() => {
@@ -85,6 +101,11 @@ impl Call {
             listed(&fleet, specs, self.timeout.unwrap_or(START)).await;
             let catalogue = fleet.catalogue();
             let tool = find(&fleet, &catalogue, server, words.tool)?;
+            let arguments = match (&whole, &words.arguments) {
+                (Some(arguments), _) => arguments.clone(),
+                (None, Given::Pairs(pairs)) => typed(tool, pairs)?,
+                (None, Given::Nothing | Given::Text(_)) => RawJson::empty_object(),
+            };
             if !self.no_validate {
                 check(tool, &arguments)?;
             }
@@ -133,29 +154,78 @@ impl Call {
     }
 }
 
-/// Distinguishes server, tool and arguments: arguments start with `{` or `@`, or are `-`; names do not.
+/// Distinguishes server, tool and arguments: arguments begin with `{` or `@`, are `-`, or are `key=value`; names are not.
 fn read_words(words: &[String]) -> Result<Words<'_>> {
-    let is_arguments = |word: &str| word == "-" || word.starts_with(['{', '@']);
-    Ok(match words {
-        [tool] => Words { server: None, tool, arguments: None },
-        [tool, arguments] if is_arguments(arguments) => {
-            Words { server: None, tool, arguments: Some(arguments) }
+    let is_text = |word: &&String| *word == "-" || word.starts_with(['{', '@', '[']);
+    let split = words.iter().position(|word| is_text(&word) || pair(word).is_some());
+    let (names, arguments) = words.split_at(split.unwrap_or(words.len()));
+    let (arguments, url) = match arguments {
+        [] => (Given::Nothing, None),
+        [text] if is_text(&text) => (Given::Text(text), None),
+        [text, url] if is_text(&text) && is_url(url) => (Given::Text(text), Some(url.as_str())),
+        [text, ..] if is_text(&text) => {
+            bail!("expected one word of arguments, found {}; quote the JSON", arguments.join(" "))
         }
-        [server, tool] => Words { server: Some(server), tool, arguments: None },
-        [tool, arguments, url] if is_arguments(arguments) && is_url(url) => {
-            Words { server: Some(url), tool, arguments: Some(arguments) }
+        [pairs @ .., url] if is_url(url) => (Given::Pairs(read_pairs(pairs)?), Some(url.as_str())),
+        pairs => (Given::Pairs(read_pairs(pairs)?), None),
+    };
+    Ok(match (names, url) {
+        ([tool], server) => Words { server, tool, arguments },
+        ([server, tool], None) => Words { server: Some(server), tool, arguments },
+        // What is no pair, after a server and a tool, is meant as arguments.
+        ([server, tool, text], None) if arguments == Given::Nothing => {
+            Words { server: Some(server), tool, arguments: Given::Text(text) }
         }
-        [server, tool, arguments] => Words { server: Some(server), tool, arguments: Some(arguments) },
-        _ => bail!("expected a server, a tool and its arguments"),
+        ([], _) => bail!(
+            "no tool is named: call [SERVER] TOOL [ARGUMENTS], with arguments as JSON, key=value, @FILE or -; \
+             `mcp-tool-gateway tools` lists the tools"
+        ),
+        _ => bail!("expected a server, a tool and its arguments, found {}", words.join(" ")),
     })
 }
 
+/// The parts of `key=value`; `None` if the word is something else.
+fn pair(word: &str) -> Option<(&str, &str)> {
+    let (key, value) = word.split_once('=')?;
+    (!key.is_empty() && !is_url(word) && !key.contains(['{', '"', '/'])).then_some((key, value))
+}
+
+fn read_pairs(words: &[String]) -> Result<Vec<(&str, &str)>> {
+    words
+        .iter()
+        .map(|word| {
+            pair(word).with_context(|| format!("expected key=value like the words before it, found `{word}`"))
+        })
+        .collect()
+}
+
+/// Arguments from `key=value`, each value of the type that the tool's schema asks for. A key that is repeated is a list.
+fn typed(tool: &CatalogueTool, pairs: &[(&str, &str)]) -> Result<RawJson> {
+    let mut texts: Map<String, Value> = Map::new();
+    for (key, value) in pairs {
+        match texts.get_mut(*key) {
+            None => drop(texts.insert((*key).to_owned(), (*value).into())),
+            Some(Value::Array(list)) => list.push((*value).into()),
+            Some(first) => *first = json!([first.take(), value]),
+        }
+    }
+    let validator =
+        tool.without_hidden().read().ok().map(|definition| Validator::new(&input_schema(&definition)));
+    let texts = Value::Object(texts);
+    let typed = match &validator {
+        // All texts are what the schema asks for, or one becomes what it asks for.
+        Some(validator) if validator.is_valid(&texts) => texts,
+        Some(validator) => validator.coerce(&texts).0,
+        None => texts,
+    };
+    Ok(RawJson::of(&typed)?)
+}
+
 /// The arguments: JSON, a file, or standard input.
-fn read_arguments(word: Option<&str>) -> Result<RawJson> {
+fn read_arguments(word: &str) -> Result<RawJson> {
     let (name, text) = match word {
-        None => return Ok(RawJson::empty_object()),
-        Some("-") => read_text(None)?,
-        Some(word) => match word.strip_prefix('@') {
+        "-" => read_text(None)?,
+        word => match word.strip_prefix('@') {
             Some(path) => read_text(Some(Path::new(path)))?,
             None => ("the arguments".to_owned(), word.to_owned()),
         },
@@ -217,9 +287,10 @@ mod tests {
 
     #[test]
     fn words_are_distinguished() {
+        let owned = |given: &[&str]| given.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let check = |given: &[&str], server: Option<&str>, tool: &str, arguments: Option<&str>| {
-            let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(read_words(&given).unwrap(), Words { server, tool, arguments }, "{given:?}");
+            let arguments = arguments.map_or(Given::Nothing, Given::Text);
+            assert_eq!(read_words(&owned(given)).unwrap(), Words { server, tool, arguments }, "{given:?}");
         };
         check(&["add"], None, "add", None);
         check(&["add", "{}"], None, "add", Some("{}"));
@@ -230,22 +301,36 @@ mod tests {
         check(&["http://a/mcp", "add", "{}"], Some("http://a/mcp"), "add", Some("{}"));
         check(&["add", "{}", "http://a/mcp"], Some("http://a/mcp"), "add", Some("{}"));
         check(&["demo", "add", "nonsense"], Some("demo"), "add", Some("nonsense"));
+        let pairs = |given: &[&str], server: Option<&str>, pairs: &[(&str, &str)]| {
+            let arguments = Given::Pairs(pairs.to_vec());
+            assert_eq!(read_words(&owned(given)).unwrap(), Words { server, tool: "add", arguments });
+        };
+        pairs(&["add", "a=1", "b="], None, &[("a", "1"), ("b", "")]);
+        pairs(&["demo", "add", "q=x=y"], Some("demo"), &[("q", "x=y")]);
+        pairs(&["http://a/mcp?k=v", "add", "a=1"], Some("http://a/mcp?k=v"), &[("a", "1")]);
+        pairs(&["add", "a=1", "http://a/mcp"], Some("http://a/mcp"), &[("a", "1")]);
+        for (given, part) in [
+            (&[][..], "no tool is named"),
+            (&["a=1"], "no tool is named"),
+            (&["a", "b", "c", "d"], "found a b c d"),
+            (&["add", "a=1", "b"], "expected key=value like the words before it, found `b`"),
+            (&["add", "{\"a\":", "1}"], "quote the JSON"),
+        ] {
+            let error = read_words(&owned(given)).unwrap_err().to_string();
+            assert!(error.contains(part), "{given:?}: {error}");
+        }
     }
 
     #[test]
     fn arguments_are_objects() {
-        assert_eq!(read_arguments(None).unwrap().as_str(), "{}");
         assert_eq!(
-            read_arguments(Some(" {\"big\": 12345678901234567890123} ")).unwrap().as_str(),
+            read_arguments(" {\"big\": 12345678901234567890123} ").unwrap().as_str(),
             "{\"big\": 12345678901234567890123}"
         );
-        assert!(read_arguments(Some("[1]")).unwrap_err().to_string().contains("expected a JSON object"));
+        assert!(read_arguments("[1]").unwrap_err().to_string().contains("expected a JSON object"));
         assert!(
-            format!("{:#}", read_arguments(Some("{\"a\"")).unwrap_err())
-                .contains("reading the arguments as JSON")
+            format!("{:#}", read_arguments("{\"a\"").unwrap_err()).contains("reading the arguments as JSON")
         );
-        assert!(
-            format!("{:#}", read_arguments(Some("@nowhere/a")).unwrap_err()).contains("reading nowhere/a")
-        );
+        assert!(format!("{:#}", read_arguments("@nowhere/a").unwrap_err()).contains("reading nowhere/a"));
     }
 }

@@ -1,6 +1,6 @@
 //! `mcp`: the gateway as an MCP server on standard input and output.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -41,6 +41,12 @@ impl Mcp {
         let setup = self.config.read_with(&overrides)?;
         setup.report_warnings();
         setup.install_logs(LogFormat::Text)?;
+        if std::io::stdin().is_terminal() {
+            let hint =
+                "waiting for MCP messages on standard input; an MCP client starts this command by itself";
+            // A closed standard error is fine.
+            let _ = writeln!(crate::terminal::errors(), "{hint}, and Ctrl-D ends it");
+        }
         block_on_threads(None, serve(setup, self.group.as_deref()))
     }
 }

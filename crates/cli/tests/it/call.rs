@@ -16,6 +16,20 @@ fn refused(run: &Run, words: &[&str]) {
 }
 
 #[test]
+fn pairs_are_typed_by_the_schema() {
+    let sandbox = Sandbox::new();
+    let sum = sandbox.run(&["call", "demo", "add", "a=1", "b=2.5"]);
+    assert_eq!((sum.status, &sum.json()["structuredContent"]["result"]), (0, &json!(3.5)), "{}", sum.stderr);
+    // What the schema wants as text stays text.
+    let stored = sandbox.run(&["call", "store_value", "key=k", "value=1"]);
+    assert_eq!(stored.status, 0, "{}", stored.stderr);
+    assert_eq!(stored.json()["structuredContent"]["value"], "1");
+    let wrong = sandbox.run(&["call", "demo", "add", "a=one", "b=2"]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("`a`: expected number"), "{}", wrong.stderr);
+}
+
+#[test]
 fn a_tool_of_a_configured_server_is_called() {
     let sandbox = Sandbox::new();
     for words in [&["demo", "add"][..], &["add"], &["mcp__demo__add"]] {
@@ -144,7 +158,7 @@ fn what_gives_no_result_says_why() {
     refused(&sandbox.run(&["call", "demo", "add", "{\"a\""]), &["reading the arguments as JSON"]);
     refused(&sandbox.run(&["call", "demo", "add", "@nowhere.json"]), &["reading nowhere.json"]);
     refused(&sandbox.run(&["call", "demo", "add", "{}", "--", "/nowhere/x"]), &["only one server"]);
-    refused(&sandbox.run(&["call"]), &["Usage"]);
+    refused(&sandbox.run(&["call"]), &["no tool is named"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! No text of a server or a caller acts on a terminal, forges a line or hides what it says.
 
+use std::io::Write as _;
+
 use gateway_testkit::eventually_blocking;
 use serde_json::{Value, json};
 
@@ -71,16 +73,25 @@ fn check(arguments: &[&str], run: &Run, faults: &mut Vec<String>) {
 
 /// Runs the binary on a terminal; both streams are one there.
 fn run_on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> Run {
+    type_on_terminal(sandbox, arguments, "")
+}
+
+/// The same while somebody types.
+fn type_on_terminal(sandbox: &Sandbox, arguments: &[&str], keys: &str) -> Run {
     let program = sandbox.command(arguments);
     let spawn = "import os, pty, sys; os.environ['TERM'] = 'dumb'; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-    let output = std::process::Command::new("python3")
+    let mut child = std::process::Command::new("python3")
         .args(["-c", spawn])
         .arg(program.get_program())
         .args(program.get_args())
         .current_dir(sandbox.folder())
-        .stdin(std::process::Stdio::null())
-        .output()
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
         .unwrap();
+    child.stdin.take().unwrap().write_all(keys.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
     // A terminal makes two characters of each line end.
     let stdout = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
     Run { status: output.status.code().unwrap(), stdout, stderr: String::from_utf8(output.stderr).unwrap() }
@@ -175,5 +186,26 @@ fn the_gateway_and_its_log_show_hostile_text_escaped() {
         let run = Run { status: 0, stdout: stdout.join("\n"), stderr: gateway.running.errors() };
         check(flags, &run, &mut faults);
         assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn commands_that_read_a_terminal_say_so() {
+    let sandbox = Sandbox::new();
+    for (arguments, hint) in [
+        (
+            &["convert", "--to", "gemini", "--report", "report.json"][..],
+            "reading standard input from the terminal",
+        ),
+        (&["tokens"], "reading standard input from the terminal"),
+        (&["check"], "reading standard input from the terminal"),
+        (&["transform", "--to", "gemini"], "reading standard input from the terminal"),
+        (&["mcp"], "waiting for MCP messages on standard input"),
+    ] {
+        // Ctrl-D.
+        let run = type_on_terminal(&sandbox, arguments, "\u{4}");
+        let shown = format!("{}{}", run.stdout, run.stderr);
+        assert!(shown.contains(hint), "{arguments:?}: {shown}");
+        assert!(!sandbox.run(arguments).stderr.contains(hint), "{arguments:?}: only on a terminal");
     }
 }

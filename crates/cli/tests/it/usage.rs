@@ -72,6 +72,23 @@ fn wrong_flags_are_usage_errors() {
 }
 
 #[test]
+fn a_servers_command_without_its_dashes_brings_the_whole_line() {
+    let hint = "tip: a server's command goes after `--`: mcp-tool-gateway tools -- npx -y x\n";
+    refused(&["tools", "npx", "-y", "x"], "", &["unexpected argument '-y'", hint]);
+    let hint = "a server's command goes after `--`: mcp-tool-gateway check --to openai -- uvx -p 3 b";
+    refused(&["check", "--to", "openai", "uvx", "-p", "3", "b"], "", &[hint]);
+    let misspelled = run(&["tools", "--jsn"], "");
+    assert!(misspelled.stderr.contains("a similar argument exists: '--json'"), "{}", misspelled.stderr);
+    assert!(!misspelled.stderr.contains("a server's command"), "{}", misspelled.stderr);
+}
+
+#[test]
+fn a_call_without_words_says_what_is_missing() {
+    refused(&["call"], "", &["no tool is named: call [SERVER] TOOL [ARGUMENTS]", "lists the tools"]);
+    refused(&["call", "demo", "add", "a=1", "b"], "", &["expected key=value", "`b`"]);
+}
+
+#[test]
 fn help_names_every_command_and_the_exit_statuses() {
     let help = run(&["--help"], "");
     assert_eq!(help.status, 0);
