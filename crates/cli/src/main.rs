@@ -56,6 +56,8 @@ enum Command {
     Config(commands::config::Config),
     /// Show the calls that were made.
     Logs(Box<commands::logs::Logs>),
+    /// Show the calls that wait for approval, approve or deny them.
+    Approvals(Box<commands::approvals::Approvals>),
     /// Translate MCP tools into a provider's format.
     Convert(commands::convert::Convert),
     /// Transform one JSON Schema for a provider or a model.
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
         Command::Servers(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Logs(command) => command.run(),
+        Command::Approvals(command) => command.run(),
         Command::Convert(command) => command.run(),
         Command::Transform(command) => command.run(),
         Command::Check(command) => command.run(),

@@ -1,5 +1,6 @@
 //! One module for each command.
 
+pub(crate) mod approvals;
 pub(crate) mod arguments;
 pub(crate) mod call;
 pub(crate) mod calls;

@@ -104,6 +104,10 @@ fn help_names_every_command_and_the_exit_statuses() {
         "dialects",
         "tokens",
         "arguments",
+        "approvals",
+        "detect",
+        "completions",
+        "man",
         "Exit status: 0 good, 1 findings, 2",
     ] {
         assert!(help.stdout.contains(word), "{word}: {}", help.stdout);
