@@ -101,12 +101,19 @@ fn following_shows_new_calls_as_they_come() {
         assert_eq!(follower.end().0, Some(0));
     }
     let mut people = Running::start(sandbox.command(&["logs", "--follow"]));
-    assert!(people.line("get_weather").contains("  demo  "));
-    let mut orphan = Running::start(sandbox.command(&["logs", "--follow", "--json"]));
-    orphan.line("store_value");
+    let header = people.line("server");
+    let entry = people.line("get_weather");
+    assert_eq!(header.find("server"), entry.find("demo  "), "{header}\n{entry}");
+    let mut faithful = Running::start(sandbox.command(&["logs", "--follow", "--json"]));
+    faithful.line("store_value");
     assert_eq!(gateway.stop().0, Some(0));
-    assert_eq!(orphan.end().0, Some(2));
-    assert!(orphan.errors().contains("the gateway went away"));
+    let again = Gateway::start(sandbox.command(&["serve"]));
+    again.call("demo", "add", &json!({"a": 20, "b": 22}));
+    let entry = faithful.line("\"a\":20");
+    assert!(entry.contains("\"add\""), "{entry}");
+    faithful.signal(Signal::INT);
+    assert_eq!(faithful.end(), (Some(0), Vec::new()), "nothing is shown twice");
+    assert_eq!(faithful.errors().matches("went away; waiting for it to come back").count(), 1);
 }
 
 #[test]

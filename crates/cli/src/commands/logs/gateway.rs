@@ -1,9 +1,10 @@
 //! The log of a running gateway.
 
+use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use gateway_protocol::SseParser;
+use anyhow::{Context, Result, anyhow, bail};
+use gateway_protocol::{SseParser, printable};
 use reqwest::{Method, Response};
 use serde_json::value::RawValue;
 
@@ -11,11 +12,14 @@ use super::Logs;
 use super::rows::Rows;
 use crate::remote::{Answer, Remote, read_body};
 use crate::runtime::EndSignals;
+use crate::terminal::errors;
 
 /// How long the gateway may take to answer.
 const WAIT: Duration = Duration::from_secs(30);
 /// A stream sends something at least this often.
 const MAX_SILENCE: Duration = Duration::from_secs(90);
+/// How long to wait before a gateway that went away is asked again.
+const RETRY: Duration = Duration::from_millis(500);
 /// The most bytes of one entry.
 const ENTRY: usize = 64 << 20;
 
@@ -48,17 +52,20 @@ pub(super) async fn show(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Resul
 fn settled(remote: &Remote, answer: Answer) -> Result<Result<Response, anyhow::Error>> {
     match answer {
         Answer::Done(response) => Ok(Ok(response)),
-        Answer::Refused { text, .. } => {
-            bail!("the gateway at {} refused: {}", remote.location(), gateway_protocol::printable(&text))
-        }
+        Answer::Refused { text, .. } => Err(refusal(remote, &text)),
         Answer::Unreachable(error) => Ok(Err(error)),
         Answer::NotAGateway => Ok(Err(remote.not_a_gateway())),
     }
 }
 
+fn refusal(remote: &Remote, text: &str) -> anyhow::Error {
+    anyhow!("the gateway at {} refused: {}", remote.location(), printable(text))
+}
+
 async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> {
     let mut signals = EndSignals::listen()?;
     let mut last: Option<String> = None;
+    let mut is_away = false;
     loop {
         let mut query = logs.conditions.query();
         query.push(("follow", "true".to_owned()));
@@ -68,24 +75,45 @@ async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> 
         }
         let response = tokio::select! {
             answer = remote.send(request, WAIT) => {
-                match (answer.and_then(|answer| settled(remote, answer)), &last) {
-                    (Ok(Ok(response)), _) => response,
-                    (Ok(Err(reason)), None) => return Ok(Shown::Nothing(reason)),
-                    (Err(error), None) => return Err(error),
-                    // A gateway that is shutting down may still accept a connection, and break it.
-                    (Ok(Err(reason)) | Err(reason), Some(_)) => {
-                        return Err(reason.context("the gateway went away"));
+                match answer {
+                    Ok(Answer::Refused { text, .. }) => return Err(refusal(remote, &text)),
+                    Ok(Answer::Done(response)) => Some(response),
+                    Ok(Answer::Unreachable(reason)) if last.is_none() => return Ok(Shown::Nothing(reason)),
+                    Ok(Answer::NotAGateway) if last.is_none() => {
+                        return Ok(Shown::Nothing(remote.not_a_gateway()));
                     }
+                    Err(error) if last.is_none() => return Err(error),
+                    // A gateway that is shutting down may still accept a connection, and break it.
+                    Ok(Answer::Unreachable(_) | Answer::NotAGateway) | Err(_) => None,
                 }
             },
             _ = signals.next() => return Ok(Shown::All),
         };
+        let Some(response) = response else {
+            report_away(remote, &mut is_away);
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => continue,
+                _ = signals.next() => return Ok(Shown::All),
+            }
+        };
+        is_away = false;
+        // The header, before anything happens.
+        rows.write::<&[u8]>(&[])?;
         tokio::select! {
             read = stream(response, rows, &mut last) => read?,
             _ = signals.next() => return Ok(Shown::All),
         }
         // The stream ended by itself; a gateway that still runs sends the missing entries.
         last.get_or_insert_with(|| "0".to_owned());
+    }
+}
+
+/// Reports once that the gateway is gone and waited for.
+fn report_away(remote: &Remote, is_away: &mut bool) {
+    if !std::mem::replace(is_away, true) {
+        let location = remote.location();
+        // A closed standard error is fine.
+        let _ = writeln!(errors(), "the gateway at {location} went away; waiting for it to come back");
     }
 }
 

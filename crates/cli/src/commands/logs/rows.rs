@@ -14,7 +14,11 @@ use crate::terminal::{Form, output};
 pub(super) struct Rows {
     form: RowForm,
     paint: Paint,
+    has_header: bool,
 }
+
+/// The columns.
+const HEADER: [&str; 7] = ["time", "server", "tool", "provider", "ms", "status", "input, or what is wrong"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowForm {
@@ -50,14 +54,17 @@ impl Rows {
             (false, false) => RowForm::Table,
             (false, true) => RowForm::Lines,
         };
-        Self { form, paint: Paint::for_stdout() }
+        Self { form, paint: Paint::for_stdout(), has_header: false }
     }
 
     /// Writes entries, each a JSON object.
     pub(super) fn write<E: AsRef<[u8]>>(&mut self, entries: &[E]) -> Result<()> {
         let mut stdout = output(Form::json_if(self.form == RowForm::JsonLines));
-        let mut table =
-            Table::new(["time", "server", "tool", "provider", "ms", "status", "input, or what is wrong"]);
+        let mut table = Table::new(HEADER);
+        if self.form == RowForm::Lines && !self.has_header {
+            self.has_header = true;
+            writeln!(stdout, "{}", self.paint.tone(Tone::Faint, &line(HEADER.map(str::to_owned))))?;
+        }
         for entry in entries {
             let text = entry.as_ref();
             if self.form == RowForm::JsonLines {
@@ -71,12 +78,8 @@ impl Rows {
                 table.row(tone, cells);
                 continue;
             }
-            let [time, server, tool, provider, duration, status, about] = cells;
-            let line = format!(
-                "{time}  {server:<12}  {tool:<20}  {provider:<12}  {duration:>8}  {status:<5}  {about}"
-            );
-            let line = tone.map_or_else(|| line.clone(), |tone| self.paint.tone(tone, &line));
-            writeln!(stdout, "{}", line.trim_end())?;
+            let line = line(cells);
+            writeln!(stdout, "{}", tone.map_or_else(|| line.clone(), |tone| self.paint.tone(tone, &line)))?;
         }
         if self.form == RowForm::Table {
             if entries.is_empty() {
@@ -88,6 +91,14 @@ impl Rows {
         stdout.flush()?;
         Ok(())
     }
+}
+
+/// Cells in columns of fixed width, because later entries are not known.
+fn line(cells: [String; 7]) -> String {
+    let [time, server, tool, provider, duration, status, about] = cells;
+    let line =
+        format!("{time:<24}  {server:<12}  {tool:<20}  {provider:<12}  {duration:>8}  {status:<6}  {about}");
+    line.trim_end().to_owned()
 }
 
 impl Entry<'_> {
