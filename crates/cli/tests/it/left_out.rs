@@ -78,11 +78,16 @@ fn the_log_tells_of_every_list_and_of_every_tool_that_is_not_in_it() {
         (&json!("odd"), &json!("the tool has no name"))
     );
     let (_, rest) = gateway.stop();
+    // Warnings are on standard error.
+    let errors = gateway.running.errors();
+    assert!(!rest.iter().any(|line| line.contains("\"level\":\"warn\"")), "{rest:#?}");
     let lines: Vec<Value> = gateway
         .running
         .seen
         .iter()
         .chain(&rest)
+        .map(String::as_str)
+        .chain(errors.lines())
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .collect();
     let with = |message: &str| -> Vec<&Value> {

@@ -70,6 +70,11 @@ fn programs_read_json_lines() {
         .iter()
         .chain(&rest)
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .inspect(|value: &Value| {
+            let members: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(members, ["timestamp", "level", "message", "context"], "one shape: {value}");
+        })
+        .map(|mut value: Value| value["context"].take())
         .filter(|value: &Value| value.get("event").is_some())
         .collect();
     let url = gateway.url();

@@ -1,7 +1,7 @@
 //! What the gateway says about itself: one line for each event.
 //!
-//! As JSON for programs: `{timestamp, level, message, context}`, errors to standard error, everything else to standard
-//! output. As text for people: all to standard error, so that standard output stays for what the command prints.
+//! As JSON for programs: `{timestamp, level, message, context}`, warnings and errors to standard error, everything
+//! else to standard output. As text for people: all to standard error, so that standard output stays for what the command prints.
 //!
 //! Lines of other libraries are shown from `warn` on. Values under names that look like secrets are never written.
 
@@ -107,7 +107,8 @@ impl<S: Sink, R: Subscriber> Layer<R> for Lines<S> {
         let target = match self.format {
             LogFormat::Json => {
                 write_json(&mut line, now, event);
-                if level == Level::ERROR { Target::Error } else { Target::Output }
+                // The least verbose level is the least.
+                if level <= Level::WARN { Target::Error } else { Target::Output }
             }
             LogFormat::Text => {
                 write_text(&mut line, now, event);

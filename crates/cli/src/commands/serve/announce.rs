@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gateway_protocol::printable;
 use gateway_upstream::{ConnectMode, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::output::counted;
@@ -42,7 +43,14 @@ impl Announcer {
 
     fn write(&self, plain: &str, value: &Value) {
         let mut stdout = output(Form::json_if(self.json));
-        let written = if self.json { writeln!(stdout, "{value}") } else { writeln!(stdout, "{plain}") };
+        let written = if self.json {
+            // The shape of the log lines in the same stream.
+            let timestamp = format!("{:.3}", Timestamp::now());
+            let line = json!({"timestamp": timestamp, "level": "info", "message": plain, "context": value});
+            writeln!(stdout, "{line}")
+        } else {
+            writeln!(stdout, "{plain}")
+        };
         // A closed standard output is no reason to stop a gateway.
         let _ = written.and_then(|()| stdout.flush());
     }
