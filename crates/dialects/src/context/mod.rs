@@ -22,9 +22,12 @@ mod parameters;
 
 pub use grouping::group_by;
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::schema::Members as _;
+use crate::tool::schema_of;
 use parameters::Parameters;
 
 /// How much is said.
@@ -39,6 +42,7 @@ pub enum Detail {
     Detailed,
 }
 
+const TITLE: &str = "# Available Tools";
 const NONE: &str = "No tools available.";
 const FOOTER: &str = "*Parameters marked with * are required.";
 
@@ -49,29 +53,111 @@ pub fn render_context(tools: &[&Value], detail: Detail) -> String {
 
 /// Describes tools below a heading per group; the numbers run on from group to group.
 pub fn render_groups(groups: &[(String, Vec<&Value>)], detail: Detail) -> String {
-    if groups.iter().all(|(_, tools)| tools.is_empty()) {
-        return NONE.to_owned();
+    Entries::of(groups, detail).text(&|_| true, "")
+}
+
+/// The same within about `bytes` bytes: whole tools, those with the highest `rank` first and then in order, and a line that
+/// says how many are left out. The headings and that line are always there.
+pub fn render_groups_within(
+    groups: &[(String, Vec<&Value>)],
+    detail: Detail,
+    bytes: usize,
+    rank: impl Fn(&Value) -> usize,
+) -> String {
+    let entries = Entries::of(groups, detail);
+    let whole = entries.text(&|_| true, "");
+    if whole.len() <= bytes {
+        return whole;
     }
-    let mut sections = vec!["# Available Tools".to_owned()];
-    let mut number = 0;
-    for (title, tools) in groups.iter().filter(|(_, tools)| !tools.is_empty()) {
-        if !title.is_empty() {
-            sections.push(format!("## {title}"));
+    let all =
+        || groups.iter().enumerate().flat_map(|(at, (_, tools))| tools.iter().map(move |tool| (at, *tool)));
+    let mut order: Vec<(usize, usize, usize)> =
+        all().enumerate().map(|(index, (group, tool))| (index, group, rank(tool))).collect();
+    order.sort_by_key(|(index, _, rank)| (std::cmp::Reverse(*rank), *index));
+    let mut left = bytes.saturating_sub(TITLE.len() + FOOTER.len() + left_out(order.len()).len() + 6);
+    let lengths = entries.lengths();
+    let mut titled: HashSet<usize> = HashSet::new();
+    let mut chosen: HashSet<usize> = HashSet::new();
+    for (index, group, _) in order {
+        let title = if titled.contains(&group) { 0 } else { entries.heading_bytes(group) };
+        let cost = title + lengths.get(index).copied().unwrap_or_default();
+        if let Some(rest) = left.checked_sub(cost) {
+            left = rest;
+            titled.insert(group);
+            chosen.insert(index);
         }
-        let mut lines = Vec::with_capacity(tools.len());
-        for tool in tools {
-            number += 1;
-            match detail {
-                Detail::Concise => lines.push(concise(number, tool)),
-                Detail::Standard | Detail::Detailed => sections.push(entry(number, tool, detail)),
+    }
+    let omitted = all().count() - chosen.len();
+    entries.text(&|index| chosen.contains(&index), &left_out(omitted))
+}
+
+fn left_out(tools: usize) -> String {
+    let noun = if tools == 1 { "tool is" } else { "tools are" };
+    format!("{tools} more {noun} not described here, to keep this text short.")
+}
+
+/// The text of each tool but for its number, with the headings of groups.
+struct Entries<'g> {
+    groups: Vec<(&'g str, Vec<String>)>,
+    detail: Detail,
+}
+
+impl<'g> Entries<'g> {
+    fn of(groups: &'g [(String, Vec<&Value>)], detail: Detail) -> Self {
+        let describe = |tool: &&Value| match detail {
+            Detail::Concise => concise(tool),
+            Detail::Standard | Detail::Detailed => entry(tool, detail),
+        };
+        let groups = groups
+            .iter()
+            .map(|(title, tools)| (title.as_str(), tools.iter().map(describe).collect()))
+            .collect();
+        Self { groups, detail }
+    }
+
+    /// The bytes of each tool's text with its number and the blank line behind it, at most.
+    fn lengths(&self) -> Vec<usize> {
+        let all = || self.groups.iter().flat_map(|(_, tools)| tools);
+        let number = all().count().to_string().len();
+        all().map(|text| text.len() + number + 4).collect()
+    }
+
+    /// The bytes of a group's heading with the blank line behind it.
+    fn heading_bytes(&self, group: usize) -> usize {
+        self.groups.get(group).map_or(0, |(title, _)| if title.is_empty() { 0 } else { title.len() + 5 })
+    }
+
+    /// The tools whose indices `is_wanted` accepts, with a note before the footer.
+    fn text(&self, is_wanted: &dyn Fn(usize) -> bool, note: &str) -> String {
+        if self.groups.iter().all(|(_, tools)| tools.is_empty()) {
+            return NONE.to_owned();
+        }
+        let mut sections = vec![TITLE.to_owned()];
+        let (mut number, mut index) = (0, 0);
+        for (title, tools) in &self.groups {
+            let mut shown = Vec::with_capacity(tools.len());
+            for tool in tools {
+                if is_wanted(index) {
+                    number += 1;
+                    shown.push(format!("{number}. {tool}"));
+                }
+                index += 1;
+            }
+            if !title.is_empty() && !shown.is_empty() {
+                sections.push(format!("## {title}"));
+            }
+            match self.detail {
+                Detail::Concise if shown.is_empty() => {}
+                Detail::Concise => sections.push(shown.join("\n")),
+                Detail::Standard | Detail::Detailed => sections.append(&mut shown),
             }
         }
-        if !lines.is_empty() {
-            sections.push(lines.join("\n"));
+        if !note.is_empty() {
+            sections.push(note.to_owned());
         }
+        sections.push(FOOTER.to_owned());
+        sections.join("\n\n")
     }
-    sections.push(FOOTER.to_owned());
-    sections.join("\n\n")
 }
 
 /// Describes resources of MCP, with their servers as headings.
@@ -108,11 +194,11 @@ fn description(tool: &Value) -> String {
 }
 
 fn schema(tool: &Value) -> &Value {
-    tool.get("inputSchema").unwrap_or(&Value::Null)
+    tool.as_object().and_then(schema_of).map_or(&Value::Null, |(_, schema)| schema)
 }
 
-fn entry(number: usize, tool: &Value, detail: Detail) -> String {
-    let mut lines = vec![format!("{number}. **{}**", name(tool)), description(tool)];
+fn entry(tool: &Value, detail: Detail) -> String {
+    let mut lines = vec![format!("**{}**", name(tool)), description(tool)];
     let before = lines.len();
     Parameters::of(schema(tool)).describe(&mut lines, 1, detail);
     if lines.len() == before {
@@ -121,9 +207,9 @@ fn entry(number: usize, tool: &Value, detail: Detail) -> String {
     lines.join("\n")
 }
 
-fn concise(number: usize, tool: &Value) -> String {
+fn concise(tool: &Value) -> String {
     let signature = Parameters::of(schema(tool)).signature();
-    format!("{number}. {}({signature}) - {}", name(tool), first_sentence(&description(tool)))
+    format!("{}({signature}) - {}", name(tool), first_sentence(&description(tool)))
 }
 
 fn first_sentence(text: &str) -> &str {

@@ -7,6 +7,7 @@ mod log;
 mod render;
 mod rendered;
 mod request;
+mod shown;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,6 +26,7 @@ pub use request::{ListForm, ListMode, ListRequest};
 
 use crate::lock::locked;
 use log::ListLog;
+use shown::under_shown_names;
 
 /// How many lists are kept, and how many bytes of them.
 const LISTS: usize = 64;
@@ -116,17 +118,23 @@ impl Lists {
         Translator::with(&self.dialects.all, dialect, options).map_err(|error| self.unknown_dialect(&error))
     }
 
-    /// The tools of a request, each with its definition, for texts about them.
-    pub async fn definitions(
+    /// The definitions of the tools in a list, each with its index in the catalogue, under the names of tools and parameters
+    /// that the model sees. Tools that the dialect cannot take are left out.
+    pub async fn shown_definitions(
         &self,
         request: &ListRequest,
-    ) -> (Arc<Catalogue>, Vec<(usize, serde_json::Value)>) {
+    ) -> Result<(Arc<Catalogue>, Vec<(usize, serde_json::Value)>), Failure> {
         self.listed(request).await;
-        let catalogue = self.fleet.catalogue();
-        let chosen = request.chosen(&catalogue);
-        let definitions =
-            chosen.map(|(index, tool)| (index, request.definition(tool).into_owned())).collect();
-        (catalogue, definitions)
+        let rendered = self.get(request).await?;
+        let shown = rendered.by_index();
+        let definitions = request
+            .chosen(&rendered.catalogue)
+            .filter_map(|(index, tool)| {
+                let (name, plan) = shown.get(&index)?;
+                Some((index, under_shown_names(request.definition(tool).into_owned(), name, plan)))
+            })
+            .collect();
+        Ok((Arc::clone(&rendered.catalogue), definitions))
     }
 
     /// The names of groups that are configured, sorted.

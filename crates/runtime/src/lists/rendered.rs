@@ -84,6 +84,11 @@ impl Rendered {
         servers
     }
 
+    /// The name that the model sees, and how arguments travel, by the index of a tool in the catalogue.
+    pub(super) fn by_index(&self) -> HashMap<usize, (&str, &Plan)> {
+        self.tools.iter().map(|(name, (index, plan))| (*index, (name.as_ref(), plan))).collect()
+    }
+
     /// The names that the model sees.
     pub fn wire_names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(AsRef::as_ref)

@@ -81,24 +81,31 @@ pub(super) const RENDER: Route =
         ])
         .shared_answers(UNUSABLE);
 
-pub(super) const CONTEXT: Route =
-    route(Get, "/tools/{provider}/context", Action::Context, "Tools", "Describe tools for a prompt")
-        .parameters(&[
-            PROVIDER,
-            SERVER,
-            ERRORS,
-            query("mode", Kind::Words(&["concise", "standard", "detailed"]), "How much is said."),
-            query(
-                "group_by",
-                Kind::Words(&["server", "category"]),
-                "Puts tools that belong together under one heading.",
-            ),
-            query(
-                "resources",
-                Kind::Flag,
-                "Tells the servers' resources too, with the state of each server.",
-            ),
-        ])
-        .shared_parameters(FILTERS)
-        .answers(&[ok("Readable text.", Content::Media("text/plain")), UNKNOWN_PROVIDER])
-        .shared_answers(UNUSABLE);
+pub(super) const CONTEXT: Route = route(
+    Get,
+    "/tools/{provider}/context",
+    Action::Context,
+    "Tools",
+    "Describe tools for a prompt",
+)
+.parameters(&[
+    PROVIDER,
+    SERVER,
+    ERRORS,
+    query("mode", Kind::Words(&["concise", "standard", "detailed"]), "How much is said."),
+    query(
+        "group_by",
+        Kind::Words(&["server", "category", "importance"]),
+        "Puts tools that belong together under one heading; those without a category under `Other`.",
+    ),
+    query(
+        "maxTokens",
+        Kind::Number { least: 1, most: u32::MAX as u64, usual: None },
+        "Bounds the text: whole tools, the most important first, and a line that says how many are left \
+                 out.",
+    ),
+    query("resources", Kind::Flag, "Tells the servers' resources too, with the state of each server."),
+])
+.shared_parameters(FILTERS)
+.answers(&[ok("Readable text.", Content::Media("text/plain")), UNKNOWN_PROVIDER])
+.shared_answers(UNUSABLE);

@@ -1,11 +1,12 @@
 //! `GET /tools…`: what the servers offer.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use axum_core::response::{IntoResponse as _, Response};
-use gateway_dialects::context::{Detail, group_by, render_groups, render_resources};
+use gateway_dialects::context::{Detail, group_by, render_groups, render_groups_within, render_resources};
 use gateway_protocol::{ListKind, printable_lines};
-use gateway_upstream::{Catalogue, CatalogueTool};
+use gateway_upstream::{Catalogue, CatalogueTool, Importance};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 
@@ -29,6 +30,9 @@ const MISSING: HeaderName = HeaderName::from_static("x-servers-missing");
 
 /// No rule knows the model that was named.
 const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
+
+/// Bytes that are taken as one token.
+const TOKEN_BYTES: usize = 4;
 
 /// `GET /tools`: the tools as MCP has them.
 pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
@@ -97,38 +101,53 @@ pub(crate) async fn render(
 pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Result<Response, ApiError> {
     let parameters = Parameters::of_query(uri.query());
     let request = list_request(&gateway, Some(&provider), &parameters)?;
-    // The provider must exist even though every provider reads the same text.
-    request.dialect(gateway.lists())?;
     let words =
         [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
     let detail = parameters.word("mode", &words)?.unwrap_or_default();
     let style = parameters.error_style()?;
-    let (catalogue, mut tools) = gateway.lists().definitions(&request).await;
+    let group_key = match parameters.get("group_by").or_else(|| parameters.get("groupBy")) {
+        key @ (None | Some("server" | "category" | "importance")) => key,
+        Some(other) => {
+            let message = format!("group_by={other}: expected one of server, category, importance");
+            return Err(ApiError::bad_request(message));
+        }
+    };
+    let most = parameters.number("maxTokens", 1..=u64::from(u32::MAX))?;
+    let (catalogue, mut tools) = gateway.lists().shown_definitions(&request).await?;
     let missing = missing(&gateway, &request, style)?;
     for (index, definition) in &mut tools {
         label(definition, catalogue.tools().get(*index));
     }
-    let values: Vec<&Value> = tools.iter().map(|(_, value)| value).collect();
-    let groups = match parameters.get("group_by").or_else(|| parameters.get("groupBy")) {
+    let mut values: Vec<&Value> = tools.iter().map(|(_, value)| value).collect();
+    let groups = match group_key {
         None => vec![(String::new(), values)],
-        Some(key @ ("server" | "category")) => group_by(&values, key),
-        Some(other) => {
-            return Err(ApiError::bad_request(format!("group_by={other}: expected one of server, category")));
+        Some(key) => {
+            if key == "importance" {
+                values.sort_by_key(|tool| Reverse(importance(tool)));
+            }
+            group_by(&values, key)
         }
     };
-    let mut text = render_groups(&groups, detail);
+    let mut more = String::new();
     if parameters.flag("resources")? {
-        text = format!("{text}\n\n{}", resources(&gateway, &request).await);
+        let _ = write!(more, "\n\n{}", resources(&gateway, &request).await);
     }
     if !missing.is_empty() {
-        text.push_str("\n\nTools of these servers are not available at the moment:");
-        for (server, error) in &missing {
-            let _ = write!(text, "\n- {server}: {error}");
-        }
+        // Only their names: why they are missing is nothing for a model, and may hold what a server wrote.
+        let _ =
+            write!(more, "\n\nTools of these servers are not available at the moment: {}", names(&missing));
     }
+    let mut text = match most {
+        None => render_groups(&groups, detail),
+        Some(most) => {
+            let bytes = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(TOKEN_BYTES);
+            render_groups_within(&groups, detail, bytes.saturating_sub(more.len()), importance)
+        }
+    };
+    text.push_str(&more);
     // Names and descriptions come from servers, and the text is read by people and on terminals.
     let text = printable_lines(&text).into_owned();
-    let tokens = text.len().div_ceil(4);
+    let tokens = text.len().div_ceil(TOKEN_BYTES);
     let mut response = Response::new(axum_core::body::Body::from(text));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -208,12 +227,23 @@ async fn resources(gateway: &Gateway, request: &ListRequest) -> String {
     render_resources(&groups)
 }
 
-/// Puts the server and the category of a tool where texts about it look for them.
+/// How much a tool that was labelled matters; the most is the greatest.
+fn importance(tool: &Value) -> usize {
+    let word = tool.get("_meta").and_then(|meta| meta.get("importance")).and_then(Value::as_str);
+    match word.and_then(Importance::parse).unwrap_or_default() {
+        Importance::Low => 0,
+        Importance::Normal => 1,
+        Importance::High => 2,
+    }
+}
+
+/// Puts the server, the category and the importance of a tool where texts about it look for them.
 fn label(definition: &mut Value, tool: Option<&CatalogueTool>) {
     let (Some(members), Some(tool)) = (definition.as_object_mut(), tool) else { return };
     let meta = members.entry("_meta").or_insert_with(|| Value::Object(serde_json::Map::new()));
     if let Some(meta) = meta.as_object_mut() {
         meta.insert("server".to_owned(), tool.server.as_str().into());
+        meta.insert("importance".to_owned(), tool.importance.name().into());
         if let Some(category) = &tool.category {
             meta.insert("category".to_owned(), (**category).into());
         }

@@ -1,6 +1,9 @@
 //! What listing and stateless routes say beside their lists.
 
-use gateway_upstream::{CatalogueRules, Endpoint, FleetOptions, ToolGroup, UpstreamSpec};
+use gateway_upstream::{
+    CatalogueRules, Endpoint, FleetOptions, Handler, Importance, RegisteredTool, RegistryConfig, ToolGroup,
+    UpstreamSpec,
+};
 use serde_json::json;
 
 use crate::client::Service;

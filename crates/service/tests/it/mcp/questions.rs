@@ -183,7 +183,7 @@ async fn a_page_that_a_server_wants_visited_names_the_server() {
 #[tokio::test(flavor = "multi_thread")]
 async fn text_for_prompts_is_escaped() {
     let front = hostile(|_| {}).await;
-    let text = front.service.get("/tools/openai/context?mode=detailed").await.body;
+    let text = front.service.get("/tools/mcp/context?mode=detailed").await.body;
     assert!(text.contains("Server: \"files\"\\u{202e}"), "{text}");
     assert!(!text.contains('\u{202e}'), "{text}");
 }
