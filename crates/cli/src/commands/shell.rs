@@ -53,15 +53,13 @@ impl Manual {
         program.build();
         let mut command = &program;
         for word in &self.words {
-            command = match command.find_subcommand(word) {
-                Some(found) => found,
-                None => {
-                    let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-                    let hint = did_you_mean(word, known.iter().copied());
-                    let hint = hint.unwrap_or_else(|| format!("there are: {}", known.join(", ")));
-                    bail!("no command is called `{}`; {hint}", self.words.join(" "));
-                }
+            let Some(found) = command.find_subcommand(word) else {
+                let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+                let hint = did_you_mean(word, known.iter().copied());
+                let hint = hint.unwrap_or_else(|| format!("there are: {}", known.join(", ")));
+                bail!("no command is called `{}`; {hint}", self.words.join(" "));
             };
+            command = found;
         }
         let title = [&[program.get_name().to_owned()], self.words.as_slice()].concat().join("-");
         let mut page = Vec::new();

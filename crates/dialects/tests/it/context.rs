@@ -119,29 +119,32 @@ fn tools_are_grouped_by_their_metadata() {
 #[test]
 fn types_are_those_that_a_model_chooses_among() {
     #[track_caller]
-    fn check(schema: Value, expected: &str) {
+    fn check(schema: &Value, expected: &str) {
         let tool = json!({"name": "t", "inputSchema": {"type": "object", "properties": {"p": schema},
             "$defs": {"unit": {"type": "string", "enum": ["C", "F"], "description": "The unit."}}}});
         let text = render_context(&[&tool], Detail::Detailed);
         let line = text.lines().find_map(|line| line.strip_prefix("  - p: ")).unwrap();
         assert_eq!(line, expected);
     }
-    check(json!({"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}), "string [default null]");
     check(
-        json!({"anyOf": [{"$ref": "#/$defs/unit"}, {"type": "null"}]}),
+        &json!({"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}),
+        "string [default null]",
+    );
+    check(
+        &json!({"anyOf": [{"$ref": "#/$defs/unit"}, {"type": "null"}]}),
         "string - The unit. [one of \"C\", \"F\"]",
     );
-    check(json!({"$ref": "#/$defs/unit", "description": "Own."}), "string - Own. [one of \"C\", \"F\"]");
+    check(&json!({"$ref": "#/$defs/unit", "description": "Own."}), "string - Own. [one of \"C\", \"F\"]");
     check(
-        json!({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}),
+        &json!({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}),
         "array of integer",
     );
-    check(json!({"type": ["integer", "null"], "minimum": 1}), "integer [at least 1]");
-    check(json!({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}), "string | integer");
-    check(json!({"enum": ["a", 1]}), "string | integer [one of \"a\", 1]");
-    check(json!({"type": "null"}), "null");
-    check(json!({"anyOf": [{"type": "string"}, {}]}), "any");
-    check(json!({"properties": {}}), "object");
+    check(&json!({"type": ["integer", "null"], "minimum": 1}), "integer [at least 1]");
+    check(&json!({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}), "string | integer");
+    check(&json!({"enum": ["a", 1]}), "string | integer [one of \"a\", 1]");
+    check(&json!({"type": "null"}), "null");
+    check(&json!({"anyOf": [{"type": "string"}, {}]}), "any");
+    check(&json!({"properties": {}}), "object");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! One schema without a tool: the examples of whoever asked for it, and what no tool's schema can be.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gateway_dialects::{Dialects, Fate, LoneSchema, Options, Translator};
 use serde_json::{Value, json};
 
