@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gateway_dialects::estimate_tokens;
 use gateway_protocol::RawJson;
-use gateway_search::{MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
+use gateway_search::{MetaTools, TokenCost, ToolEntry, ToolHits, ToolIndex, search_result};
 use serde::Deserialize;
 
 type Failure = Box<dyn std::error::Error>;
@@ -23,8 +23,12 @@ struct Queries {
 #[derive(Deserialize)]
 struct Query {
     ask: String,
+    /// Empty where no tool does it.
     want: Vec<String>,
     set: String,
+    /// The servers that are asked; all of them where it is empty.
+    #[serde(default)]
+    among: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -69,12 +73,18 @@ fn main() -> Result<(), Failure> {
     let mut text = String::new();
     writeln!(text, "{} tools, index built in {:.1} ms", index.len(), built.as_secs_f64() * 1e3)?;
     let mut times = Vec::new();
-    let mut sets: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut sets: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
     for query in &queries.query {
-        let hits = index.search(&query.ask, 50);
+        let asked = entries.iter().filter(|entry| query.among.iter().any(|server| server == entry.server));
+        let few: Vec<ToolEntry<'_>> = asked.copied().collect();
+        let index_of_few = ToolIndex::build(&few);
+        let (index, entries) = if few.is_empty() { (&index, &entries) } else { (&index_of_few, &few) };
+        let hits = index.search(&query.ask, 50).hits;
+        let ToolHits { hits: first, fit_well } = index.search(&query.ask, 5);
+        let fit = first.iter().fold(0.0_f32, |fit, hit| fit.max(hit.fit));
         let names: Vec<String> = hits
             .iter()
-            .filter_map(|hit| tools.get(hit.position))
+            .filter_map(|hit| entries.get(hit.position))
             .map(|tool| format!("{}/{}", tool.server, tool.name))
             .collect();
         let rank = names.iter().position(|name| query.want.contains(name)).map(|rank| rank + 1);
@@ -82,20 +92,22 @@ fn main() -> Result<(), Failure> {
             let _ = std::hint::black_box(index.search(std::hint::black_box(&query.ask), 5));
         });
         times.push(time);
-        let is_found = rank.is_some_and(|rank| rank <= 5);
-        let (found, all) = sets.entry(&query.set).or_default();
-        *found += usize::from(is_found);
+        let has_answer = !query.want.is_empty();
+        let is_right = if has_answer { fit_well && rank.is_some_and(|rank| rank <= 5) } else { !fit_well };
+        let (right, all) = sets.entry((&query.set, has_answer)).or_default();
+        *right += usize::from(is_right);
         *all += 1;
         let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
-        writeln!(text, "{:9} {rank:>3} {:>5} µs  {}", query.set, time.as_micros(), query.ask)?;
-        if !is_found {
+        writeln!(text, "{:14} {rank:>3} {fit:.2} {:>5} µs  {}", query.set, time.as_micros(), query.ask)?;
+        if !is_right {
             for name in names.iter().take(5) {
-                writeln!(text, "                         {name}")?;
+                writeln!(text, "                              {name}")?;
             }
         }
     }
-    for (set, (found, all)) in &sets {
-        writeln!(text, "{set}: {found} of {all} within the first five")?;
+    for ((set, has_answer), (right, all)) in &sets {
+        let what = if *has_answer { "found within the first five" } else { "answered with nothing" };
+        writeln!(text, "{set}: {right} of {all} {what}")?;
     }
     times.sort();
     if let (Some(middle), Some(slowest)) = (times.get(times.len() / 2), times.last()) {
@@ -127,10 +139,10 @@ fn write_tokens(
     let mut answers: Vec<usize> = queries
         .iter()
         .map(|query| {
-            let hits = index.search(&query.ask, 5);
+            let ToolHits { hits, fit_well } = index.search(&query.ask, 5);
             let found = hits.iter().filter_map(|hit| tools.get(hit.position));
             let found: Vec<ToolEntry<'_>> = found.map(Tool::entry).collect();
-            let result = search_result(&query.ask, &found);
+            let result = search_result(&query.ask, &found, fit_well);
             // Models read the text; the structure is for programs.
             estimate_tokens(result.pointer("/content/0/text").map_or(0, |text| text.to_string().len()))
         })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
 
+use crate::sentences::{beginning, lead};
 use crate::words::{Word, is_stop_word, words};
 
 /// A tool to be found, or that was found.
@@ -40,11 +41,27 @@ impl Field {
     const fn weight(self) -> (f32, f32) {
         match self {
             Self::Name => (4.0, 0.5),
-            Self::Server => (2.0, 0.3),
+            // Who names a server means all its tools alike, also those whose own names do not repeat it.
+            Self::Server => (4.0, 0.0),
             Self::Title | Self::Lead => (1.5, 0.5),
             Self::Description => (0.5, 0.75),
             Self::Parameter => (0.4, 0.75),
         }
+    }
+
+    /// How surely a tool is about a word that stands here.
+    const fn strength(self) -> f32 {
+        match self {
+            Self::Name | Self::Title | Self::Server => 1.0,
+            Self::Lead => 0.9,
+            Self::Description => 0.6,
+            Self::Parameter => 0.5,
+        }
+    }
+
+    /// Whether it says what the tool is called, so that beginnings and slips are looked for here.
+    const fn is_name(self) -> bool {
+        matches!(self, Self::Name | Self::Title | Self::Server)
     }
 }
 
@@ -53,7 +70,7 @@ const FIELD_WORDS: usize = 400;
 const DESCRIPTION: usize = 4_000;
 const PARAMETERS: usize = 200;
 
-/// The words of a tool, field by field.
+/// The words of a tool, field by field, as they were written.
 #[derive(Debug)]
 pub(crate) struct Fields([Vec<String>; FIELDS]);
 
@@ -63,8 +80,8 @@ pub(crate) struct Found {
     pub(crate) weight: f32,
     /// The part of the tool's name that the term makes up.
     pub(crate) of_name: f32,
-    /// Whether it stands in the name, the title or the server's name.
-    pub(crate) is_named: bool,
+    /// How surely the tool is about it, up to one: in the name certainly, in the name of a parameter perhaps.
+    pub(crate) strength: f32,
 }
 
 /// The members of a definition that people look for.
@@ -99,7 +116,7 @@ impl Fields {
         let description = read.description.unwrap_or_default();
         let description = beginning(&description, DESCRIPTION);
         let lead = lead(description);
-        let rest = description.get(lead.len()..).unwrap_or_default();
+        let (labels, rest) = description.split_once(lead).unwrap_or(("", description));
         let properties = read.input.and_then(|input| input.properties).unwrap_or_default();
         let parameters: Vec<&str> =
             properties.members().iter().take(PARAMETERS).map(|(name, _)| name.as_ref()).collect();
@@ -109,35 +126,47 @@ impl Fields {
             server_words.into_iter().filter(|word| word.plain != "mcp" && word.plain != "server");
         let texts = |text: &str| -> Vec<String> {
             let kept = words(text, FIELD_WORDS).into_iter().filter(|word| !is_stop_word(&word.plain));
-            kept.flat_map(stems).collect()
+            kept.flat_map(parts).collect()
         };
         Self([
-            words(name, FIELD_WORDS).into_iter().flat_map(stems).collect(),
+            words(name, FIELD_WORDS).into_iter().flat_map(parts).collect(),
             texts(&title),
-            server_words.flat_map(stems).collect(),
+            server_words.flat_map(parts).collect(),
             texts(lead),
-            texts(rest),
+            [texts(labels), texts(rest)].concat(),
             texts(&parameters.join(" ")),
         ])
     }
 
-    /// What each term counts, in the order of the terms.
-    pub(crate) fn weights(&self, averages: &[f32; FIELDS]) -> BTreeMap<&str, Found> {
-        let mut found: BTreeMap<&str, Found> = BTreeMap::new();
+    /// All words with whether they stand where the tool is named, in the order of the fields.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (&str, bool)> {
+        let fields = Field::ALL.into_iter().zip(&self.0);
+        fields.flat_map(|(field, list)| list.iter().map(move |word| (word.as_str(), field.is_name())))
+    }
+
+    /// The words of the server's name.
+    pub(crate) fn server(&self) -> impl Iterator<Item = &str> {
+        let [_, _, server, ..] = &self.0;
+        server.iter().map(String::as_str)
+    }
+
+    /// What each term counts, in the order of the terms. `term_of` says which term a word is a form of.
+    pub(crate) fn weights(
+        &self,
+        averages: &[f32; FIELDS],
+        term_of: impl Fn(&str) -> u32,
+    ) -> BTreeMap<u32, Found> {
+        let mut found: BTreeMap<u32, Found> = BTreeMap::new();
         for ((field, list), average) in Field::ALL.into_iter().zip(&self.0).zip(averages) {
             let (weight, shrink) = field.weight();
             let length = if *average > 0.0 { count(list.len()) / average } else { 1.0 };
             let each = weight / (1.0 - shrink + shrink * length);
-            for term in list {
-                let known = found.entry(term.as_str()).or_default();
+            for word in list {
+                let known = found.entry(term_of(word)).or_default();
                 known.weight += each;
-                match field {
-                    Field::Name => {
-                        known.is_named = true;
-                        known.of_name += 1.0 / count(list.len());
-                    }
-                    Field::Title | Field::Server => known.is_named = true,
-                    Field::Lead | Field::Description | Field::Parameter => {}
+                known.strength = known.strength.max(field.strength());
+                if field == Field::Name {
+                    known.of_name += 1.0 / count(list.len());
                 }
             }
         }
@@ -145,9 +174,9 @@ impl Fields {
     }
 }
 
-fn stems(word: Word) -> impl Iterator<Item = String> {
+fn parts(word: Word) -> impl Iterator<Item = String> {
     // A compound in a name is looked for by its pieces; in a text `GitHub` is one word for those who ask.
-    std::iter::once(word.stem).chain(word.pieces)
+    std::iter::once(word.plain).chain(word.pieces)
 }
 
 /// How long each field is on average.
@@ -159,22 +188,6 @@ pub(crate) fn averages(tools: &[Fields]) -> [f32; FIELDS] {
         }
     }
     sums.map(|sum| count(sum) / count(tools.len().max(1)))
-}
-
-/// The first sentence or line, and not more than a few lines of it.
-pub(crate) fn lead(description: &str) -> &str {
-    const LONGEST: usize = 240;
-    let text = beginning(description, LONGEST);
-    let line = text.trim_start();
-    let skipped = text.len() - line.len();
-    let line_end = line.find('\n').unwrap_or(line.len());
-    let sentence_end = line.find(". ").map_or(line.len(), |end| end + 1);
-    text.get(..skipped + line_end.min(sentence_end)).unwrap_or(text)
-}
-
-/// The first bytes of a text, without half a letter.
-fn beginning(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 /// A count in the arithmetic of scores, where the last digits of large counts do not matter.

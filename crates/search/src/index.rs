@@ -1,10 +1,9 @@
 //! The index over one list of tools, and how it is ranked.
 
-use std::collections::{BTreeMap, HashMap};
-
-use crate::fields::{Fields, ToolEntry, averages, count};
+use crate::fields::{Fields, Found, ToolEntry, averages, count};
 use crate::synonyms::SYNONYMS;
-use crate::words::{is_near, is_stop_word, stem, words};
+use crate::vocabulary::{Terms, Vocabulary};
+use crate::words::{asks_for_person, is_stop_word, words};
 
 /// A tool that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,16 +12,25 @@ pub struct ToolHit {
     pub position: usize,
     /// How well it answers; comparable within one answer only.
     pub score: f32,
+    /// The part of the query that it answers, up to one.
+    pub fit: f32,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolHits {
+    /// The tools, best first.
+    pub hits: Vec<ToolHit>,
+    /// Whether any of them answers enough of the query to be what was asked for.
+    pub fit_well: bool,
 }
 
 /// An index over one list of tools.
 #[derive(Debug, Default)]
 pub struct ToolIndex {
-    terms: HashMap<Box<str>, u32>,
+    vocabulary: Vocabulary,
     /// By term: where it occurs.
     postings: Vec<Box<[Posting]>>,
-    /// Terms of names, titles and servers, sorted: what beginnings and slips are looked for in.
-    named: Vec<(Box<str>, u32)>,
     /// By position: the name and the server, for the order of equals.
     order: Vec<u32>,
 }
@@ -30,49 +38,39 @@ pub struct ToolIndex {
 #[derive(Clone, Copy, Debug)]
 struct Posting {
     position: u32,
-    /// Occurrences, weighed by field and by the field's length.
-    weight: f32,
-    /// The part of the tool's name that the term makes up.
-    of_name: f32,
+    found: Found,
 }
 
 /// How fast more occurrences of a word stop to count.
 const SATURATION: f32 = 2.0;
-/// What a word counts that only means the same.
-const SYNONYM: f32 = 0.7;
-/// What a longer word counts that begins with the one that is asked for.
-const BEGINNING: f32 = 0.5;
-/// What a word counts that is spelled a little differently.
-const SLIP: f32 = 0.6;
 /// How much of a score depends on how much of the query is answered.
 const COVERAGE: f32 = 0.6;
 /// How much a name gains that the query makes up wholly.
 const WHOLE_NAME: f32 = 0.35;
+/// The part of a query that the best tool has to answer to be worth a try.
+const GOOD_FIT: f32 = 0.42;
+/// How much of a query is a verb that most tools could have, and a word that no tool has.
+const VERB: f32 = 0.5;
+const UNKNOWN: f32 = 0.9;
+/// The part of the highest rarity from which on a word is a whole word of a query.
+const COMMON: f32 = 0.5;
+/// How much it counts to be about people where the query asks who.
+const HINT: f32 = 0.5;
 
 /// Words of a query that are read.
 const QUERY_WORDS: usize = 32;
-/// Terms that one word of a query may stand for.
-const EXPANSIONS: usize = 24;
 
 impl ToolIndex {
     /// Builds an index over a list.
     pub fn build(entries: &[ToolEntry<'_>]) -> Self {
         let tools: Vec<Fields> = entries.iter().map(Fields::of).collect();
         let averages = averages(&tools);
-        let mut terms: HashMap<Box<str>, u32> = HashMap::new();
-        let mut postings: Vec<Vec<Posting>> = Vec::new();
-        let mut named: BTreeMap<Box<str>, u32> = BTreeMap::new();
+        let vocabulary = Vocabulary::of(&tools);
+        let mut postings: Vec<Vec<Posting>> = vec![Vec::new(); vocabulary.len()];
         for (position, tool) in (0_u32..).zip(&tools) {
-            for (term, found) in tool.weights(&averages) {
-                let id = *terms.entry(term.into()).or_insert_with(|| {
-                    postings.push(Vec::new());
-                    u32::try_from(postings.len() - 1).unwrap_or(u32::MAX)
-                });
-                if found.is_named {
-                    named.insert(term.into(), id);
-                }
-                if let Some(list) = postings.get_mut(id as usize) {
-                    list.push(Posting { position, weight: found.weight, of_name: found.of_name });
+            for (term, found) in tool.weights(&averages, |word| vocabulary.term(word).unwrap_or(u32::MAX)) {
+                if let Some(list) = postings.get_mut(term as usize) {
+                    list.push(Posting { position, found });
                 }
             }
         }
@@ -85,12 +83,7 @@ impl ToolIndex {
                 *slot = rank;
             }
         }
-        Self {
-            terms,
-            postings: postings.into_iter().map(Vec::into_boxed_slice).collect(),
-            named: named.into_iter().collect(),
-            order,
-        }
+        Self { vocabulary, postings: postings.into_iter().map(Vec::into_boxed_slice).collect(), order }
     }
 
     /// How many tools it holds.
@@ -104,9 +97,10 @@ impl ToolIndex {
     }
 
     /// The tools that answer a query best, best first.
-    pub fn search(&self, query: &str, most: usize) -> Vec<ToolHit> {
+    pub fn search(&self, query: &str, most: usize) -> ToolHits {
         let wanted = self.wanted(query);
         let everything: f32 = wanted.iter().map(|wanted| wanted.rarity).sum();
+        let asked: f32 = wanted.iter().map(|wanted| wanted.weight).sum();
         let mut sums = vec![Sum::default(); self.order.len()];
         let mut touched: Vec<u32> = Vec::new();
         for (round, wanted) in (1_u32..).zip(&wanted) {
@@ -121,12 +115,14 @@ impl ToolIndex {
                         sum.settle();
                         sum.round = round;
                     }
-                    let score = factor * rarity * posting.weight / (SATURATION + posting.weight);
+                    let Found { weight, of_name, strength } = posting.found;
+                    let score = factor * rarity * weight / (SATURATION + weight);
                     if score > sum.best {
                         sum.best = score;
                         sum.best_covered = factor * wanted.rarity;
                     }
-                    sum.best_of_name = sum.best_of_name.max(factor * posting.of_name);
+                    sum.best_fit = sum.best_fit.max(factor * strength * wanted.weight);
+                    sum.best_of_name = sum.best_of_name.max(factor * of_name);
                 }
             }
         }
@@ -136,11 +132,12 @@ impl ToolIndex {
                 let position = position as usize;
                 let sum = sums.get_mut(position)?;
                 sum.settle();
-                let covered = if everything > 0.0 { sum.covered / everything } else { 0.0 };
+                let part = |sum: f32, of: f32| if of > 0.0 { sum / of } else { 0.0 };
                 let score = sum.total
-                    * (1.0 - COVERAGE + COVERAGE * covered)
+                    * (1.0 - COVERAGE + COVERAGE * part(sum.covered, everything))
                     * (1.0 + WHOLE_NAME * sum.of_name.min(1.0));
-                Some((ToolHit { position, score }, self.order.get(position).copied()?))
+                let hit = ToolHit { position, score, fit: part(sum.fit, asked) };
+                Some((hit, self.order.get(position).copied()?))
             })
             .collect();
         let better = |(one, first): &(ToolHit, u32), (other, second): &(ToolHit, u32)| {
@@ -151,7 +148,9 @@ impl ToolIndex {
             hits.truncate(most);
         }
         hits.sort_by(better);
-        hits.into_iter().map(|(hit, _)| hit).collect()
+        let hits: Vec<ToolHit> = hits.into_iter().map(|(hit, _)| hit).collect();
+        let fit_well = hits.iter().any(|hit| hit.fit >= GOOD_FIT);
+        ToolHits { hits, fit_well }
     }
 
     fn postings_of(&self, term: u32) -> &[Posting] {
@@ -173,113 +172,92 @@ impl ToolIndex {
         let mut rest = asked.as_slice();
         while let Some((first, tail)) = rest.split_first() {
             let phrase = SYNONYMS.phrase(&rest.iter().map(|word| word.plain.as_str()));
-            if let Some((length, stems)) = phrase {
+            if let Some((length, synonyms)) = phrase {
                 let mut terms = Terms::default();
-                for stem in stems {
-                    terms.extend(self.terms.get(stem.as_str()).map(|term| (*term, SYNONYM)));
+                self.vocabulary.add_synonyms(synonyms, &mut terms);
+                if !terms.is_empty() {
+                    let is_verb = synonyms.first().is_some_and(|synonym| SYNONYMS.is_verb(&synonym.word));
+                    self.want(&mut wanted, terms, if is_verb { VERB } else { 1.0 });
                 }
-                self.want(&mut wanted, terms);
                 // The words of a phrase are looked for as well, for they may be what the tool is called.
                 for word in rest.iter().take(length).filter(|word| !is_stop_word(&word.plain)) {
-                    self.want(&mut wanted, self.alike(&word.stem));
+                    self.want_word(&mut wanted, &word.plain);
                 }
                 rest = rest.get(length..).unwrap_or_default();
                 continue;
             }
-            // `on call` is `oncall` for some.
-            if let Some(second) = tail.first() {
-                let joined = stem(&format!("{}{}", first.plain, second.plain));
-                if let Ok(at) = self.named.binary_search_by(|(name, _)| name.as_ref().cmp(&joined)) {
-                    let term = self.named.get(at).map(|(_, term)| (*term, 1.0));
-                    self.want(&mut wanted, term.into_iter().collect());
-                }
-            }
-            if !says_something || !is_stop_word(&first.plain) {
-                if first.pieces.is_empty() || self.terms.contains_key(first.stem.as_str()) {
-                    self.want(&mut wanted, self.alike(&first.stem));
-                } else {
-                    for piece in &first.pieces {
-                        self.want(&mut wanted, self.alike(piece));
-                    }
-                }
-            }
             rest = tail;
+            // Small numbers are what a tool is to work with, not what it is.
+            let is_small = first.plain.len() <= 2 && first.plain.bytes().all(|byte| byte.is_ascii_digit());
+            if says_something && (is_stop_word(&first.plain) || is_small) {
+                continue;
+            }
+            let is_known = self.vocabulary.term(&first.plain).is_some();
+            if first.pieces.is_empty() || is_known {
+                self.want_word(&mut wanted, &first.plain);
+            } else {
+                for piece in &first.pieces {
+                    self.want_word(&mut wanted, piece);
+                }
+            }
+            // `time sheet` is `timesheet` for some. Stop words are joined to nothing: `who is` is not `whois`.
+            if let Some(second) = tail.first()
+                && !is_stop_word(&first.plain)
+                && !is_stop_word(&second.plain)
+                && let Some(term) = self.vocabulary.named_term(&format!("{}{}", first.plain, second.plain))
+            {
+                self.want(&mut wanted, vec![(term, 1.0)], 1.0);
+            }
+        }
+        if says_something && asked.iter().any(|word| asks_for_person(&word.plain)) {
+            let terms = self.vocabulary.alike("person");
+            let rarity = HINT * self.rarity_of(&terms);
+            wanted.push(Wanted { terms, rarity, weight: 0.0 });
         }
         wanted
     }
 
-    fn want(&self, wanted: &mut Vec<Wanted>, terms: Terms) {
+    /// Adds what a word asks for.
+    fn want_word(&self, wanted: &mut Vec<Wanted>, word: &str) {
+        let weight = if SYNONYMS.is_verb(word) { VERB } else { 1.0 };
+        self.want(wanted, self.vocabulary.alike(word), weight);
+    }
+
+    fn want(&self, wanted: &mut Vec<Wanted>, terms: Terms, weight: f32) {
         // What is asked for twice is wanted once.
-        if terms.is_empty() || wanted.iter().any(|known| known.terms == terms) {
+        if !terms.is_empty() && wanted.iter().any(|known| known.terms == terms) {
             return;
         }
+        let rarity = self.rarity_of(&terms);
+        let weight = weight * if terms.is_empty() { UNKNOWN } else { self.specificity(rarity) };
+        wanted.push(Wanted { terms, rarity, weight });
+    }
+
+    /// How much the word says that stands for these terms.
+    fn rarity_of(&self, terms: &Terms) -> f32 {
         let exact = terms.iter().filter(|(_, factor)| *factor >= 1.0);
         let rarest = |rarity: f32, (term, _): &(u32, f32)| rarity.max(self.rarity(*term));
         let rarity = exact.fold(0.0, rarest);
-        let rarity = if rarity > 0.0 { rarity } else { terms.iter().fold(0.0, rarest) };
-        wanted.push(Wanted { terms, rarity });
+        if rarity > 0.0 { rarity } else { terms.iter().fold(0.0, rarest) }
     }
 
-    /// The terms that a stem may stand for, each with what it counts.
-    fn alike(&self, stem: &str) -> Terms {
-        let mut terms = Terms::default();
-        if let Some(term) = self.terms.get(stem) {
-            terms.push((*term, 1.0));
-        }
-        for synonym in SYNONYMS.of(stem) {
-            terms.extend(self.terms.get(synonym.as_str()).map(|term| (*term, SYNONYM)));
-        }
-        if stem.chars().count() >= 3 {
-            let start = self.named.partition_point(|(name, _)| name.as_ref() < stem);
-            let longer = self.named.get(start..).unwrap_or_default().iter();
-            for (name, term) in longer.take_while(|(name, _)| name.starts_with(stem)) {
-                if terms.len() >= EXPANSIONS {
-                    break;
-                }
-                if name.as_ref() != stem {
-                    let share = count(stem.len()) / count(name.len());
-                    terms.push((*term, BEGINNING * share));
-                }
-            }
-        }
-        if terms.is_empty() {
-            self.add_slips(stem, &mut terms);
-        }
-        terms
-    }
-
-    fn add_slips(&self, stem: &str, terms: &mut Terms) {
-        let slips = match stem.chars().count() {
-            0..=3 => return,
-            4..=7 => 1,
-            _ => 2,
-        };
-        for allowed in 1..=slips {
-            for (name, term) in &self.named {
-                // Hands slip late: the first letter is nearly always right, and asking for it keeps this short.
-                if terms.len() < EXPANSIONS
-                    && name.chars().next() == stem.chars().next()
-                    && is_near(name, stem, allowed)
-                {
-                    terms.push((*term, SLIP));
-                }
-            }
-            if !terms.is_empty() {
-                return;
-            }
-        }
+    /// How much of a query is a word that is so rare, up to one. Only words that many tools have are less than a whole one:
+    /// by its rarity alone, a word that happens to be in one description would be more than all others together.
+    fn specificity(&self, rarity: f32) -> f32 {
+        let rarest = (1.0 + count(self.order.len()) / 1.5).ln();
+        (rarity / (COMMON * rarest)).min(1.0)
     }
 }
-
-/// Terms and what each counts.
-type Terms = Vec<(u32, f32)>;
 
 /// One thing that a query asks for.
 #[derive(Clone, Debug)]
 struct Wanted {
+    /// What stands for it; empty where the list has nothing of the kind.
     terms: Terms,
-    /// How much it says.
+    /// How much it says about which tool is meant.
     rarity: f32,
+    /// How much of the query it is; nothing where it only helps to choose.
+    weight: f32,
 }
 
 /// What a tool has of the query so far.
@@ -289,9 +267,11 @@ struct Sum {
     round: u32,
     best: f32,
     best_covered: f32,
+    best_fit: f32,
     best_of_name: f32,
     total: f32,
     covered: f32,
+    fit: f32,
     of_name: f32,
 }
 
@@ -300,6 +280,7 @@ impl Sum {
     fn settle(&mut self) {
         self.total += std::mem::take(&mut self.best);
         self.covered += std::mem::take(&mut self.best_covered);
+        self.fit += std::mem::take(&mut self.best_fit);
         self.of_name += std::mem::take(&mut self.best_of_name);
     }
 }
@@ -348,10 +329,10 @@ mod tests {
         let entries: Vec<ToolEntry<'_>> =
             owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
         let index = ToolIndex::build(&entries);
-        let hits = index.search(query, 3);
+        let hits = index.search(query, 3).hits;
         let first = hits.first().and_then(|hit| owned.get(hit.position)).map(|(_, name, _)| name.as_str());
         assert_eq!(first.unwrap_or("-"), expected, "{query}");
-        assert_eq!(index.search(query, 3), hits, "the same query gives the same answer");
+        assert_eq!(index.search(query, 3).hits, hits, "the same query gives the same answer");
     }
 
     #[test]
@@ -372,13 +353,83 @@ mod tests {
         check("the of a", "-");
     }
 
+    /// Whether a query has an answer among tools.
+    #[track_caller]
+    fn check_fit(lines: &[&str], query: &str, expected: bool) {
+        let owned = tools(lines);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let found = ToolIndex::build(&entries).search(query, 5);
+        assert_eq!(found.fit_well, expected, "{query}: {found:?}");
+    }
+
+    #[test]
+    fn words_that_no_tool_knows_lower_the_fit() {
+        check_fit(TOOLS, "create an issue", true);
+        check_fit(TOOLS, "create an issue in atlantis", true);
+        check_fit(TOOLS, "create a watercolour of atlantis at dawn", false);
+        check_fit(TOOLS, "order a pepperoni pizza", false);
+        check_fit(TOOLS, "what is the weather in lisbon", true);
+        check_fit(TOOLS, "xylophone", false);
+        check_fit(&["files/move_file: Moves a file", "cards/move_card: Moves a card"], "movies", false);
+    }
+
+    #[test]
+    fn stop_words_are_joined_to_nothing() {
+        let lines = ["dns/whois_lookup: Registration of a domain", "chat/list_team: Lists a team"];
+        let owned = tools(&lines);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let index = ToolIndex::build(&entries);
+        let positions = |query: &str| -> Vec<usize> {
+            index.search(query, 5).hits.iter().map(|hit| hit.position).collect()
+        };
+        assert_eq!(positions("who is on the team"), [1]);
+        assert_eq!(positions("whois"), [0]);
+        let owned = tools(&["a/timesheet_add: Adds hours", "b/sheet_add: Adds a sheet"]);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let first = ToolIndex::build(&entries).search("add a time sheet", 5).hits.first().unwrap().position;
+        assert_eq!(first, 0, "other words are");
+    }
+
+    #[test]
+    fn a_server_that_is_named_comes_first() {
+        let lines = [
+            "airtable/list_tables: Lists tables",
+            "postgres/list_tables: Lists tables",
+            "retellai/list_calls: Lists calls",
+            "retellai/list_retell_models: Lists models",
+        ];
+        let owned = tools(&lines);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let index = ToolIndex::build(&entries);
+        let first = |query: &str| index.search(query, 5).hits.first().unwrap().position;
+        assert_eq!(first("list tables in postgres"), 1);
+        assert_eq!(first("list tables in airtable"), 0);
+        assert_eq!(first("list of the calls in retell"), 2);
+    }
+
+    #[test]
+    fn who_asks_for_people() {
+        let lines = ["a/get_team: Gives a team", "a/list_team_members: Gives the members of a team"];
+        let owned = tools(&lines);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let index = ToolIndex::build(&entries);
+        let first = |query: &str| index.search(query, 5).hits.first().unwrap().position;
+        assert_eq!(first("who is on the team"), 1);
+        assert_eq!(first("give the team"), 0);
+    }
+
     #[test]
     fn equal_tools_stand_in_the_order_of_their_names() {
         let owned = tools(&["b/same: Does it", "a/same: Does it", "c/same: Does it"]);
         let entries: Vec<ToolEntry<'_>> =
             owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
         let positions: Vec<usize> =
-            ToolIndex::build(&entries).search("same", 2).iter().map(|hit| hit.position).collect();
+            ToolIndex::build(&entries).search("same", 2).hits.iter().map(|hit| hit.position).collect();
         assert_eq!(positions, [1, 0]);
     }
 
@@ -397,8 +448,8 @@ mod tests {
             definitions.iter().map(|definition| ToolEntry { name: "odd", server: "s", definition }).collect();
         let index = ToolIndex::build(&entries);
         assert_eq!(index.len(), 4);
-        assert_eq!(index.search(&long, 10).len(), 1);
-        assert_eq!(index.search("odd", 10).len(), 3);
-        assert!(ToolIndex::build(&[]).search("odd", 10).is_empty());
+        assert_eq!(index.search(&long, 10).hits.len(), 1);
+        assert_eq!(index.search("odd", 10).hits.len(), 3);
+        assert!(ToolIndex::build(&[]).search("odd", 10).hits.is_empty());
     }
 }

@@ -7,7 +7,8 @@ use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::fields::{ToolEntry, lead};
+use crate::fields::ToolEntry;
+use crate::sentences::sentence;
 
 /// One of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl MetaTools {
                     "properties": {
                         "query": {
                             "type": "string",
-                            "description": "What you want to do, in a few words: `send a message to a slack channel`",
+                            "description": "What the tool has to do, in English: a verb and an object, and the server if you know it",
                         },
                         "limit": {
                             "type": "integer", "minimum": 1, "maximum": MOST,
@@ -170,14 +171,20 @@ struct Input {
     required: Option<Vec<String>>,
 }
 
-/// The result of a search, for a model to read and for a program.
-pub fn search_result(query: &str, found: &[ToolEntry<'_>]) -> Value {
+/// How many tools are named where none of them fits.
+const NEAREST: usize = 3;
+
+/// The result of a search, for a model to read and for a program. Where nothing fits well it says so, and names the
+/// nearest tools only in passing: a list would be taken for an answer.
+pub fn search_result(query: &str, found: &[ToolEntry<'_>], fit_well: bool) -> Value {
+    if !fit_well {
+        return nothing_fits(query, found);
+    }
     let mut text = String::new();
     let mut rows = Vec::with_capacity(found.len());
     for tool in found {
         let read: Definition = tool.definition.read().unwrap_or_default();
-        let description = read.description.unwrap_or_default();
-        let line = lead(&description).trim();
+        let line = sentence(&read.description.unwrap_or_default());
         let required = read.input.and_then(|input| input.required).unwrap_or_default();
         let _ = write!(text, "{} ({})", tool.name, tool.server);
         if !line.is_empty() {
@@ -191,10 +198,19 @@ pub fn search_result(query: &str, found: &[ToolEntry<'_>]) -> Value {
             json!({"name": tool.name, "server": tool.server, "description": line, "required": required}),
         );
     }
-    if found.is_empty() {
-        text = format!("No tool fits `{query}`. Try other words for the same thing, or fewer of them.");
-    }
     json!({"content": [{"type": "text", "text": text.trim_end()}], "structuredContent": {"tools": rows}})
+}
+
+fn nothing_fits(query: &str, nearest: &[ToolEntry<'_>]) -> Value {
+    let mut note = format!(
+        "Nothing fits `{query}` well. Try other words for the same thing, in English: a verb and an object."
+    );
+    if !nearest.is_empty() {
+        let names = nearest.iter().take(NEAREST).map(|tool| format!("{} ({})", tool.name, tool.server));
+        let names: Vec<String> = names.collect();
+        let _ = write!(note, " The nearest, which may well do something else: {}.", names.join(", "));
+    }
+    json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": [], "note": note}})
 }
 
 /// The result of a description: the definition as it would stand in a list.
@@ -284,7 +300,7 @@ mod tests {
             ToolEntry { name: "b", server: "t", definition: &bare },
         ];
         assert_eq!(
-            search_result("sum", &found),
+            search_result("sum", &found, true),
             json!({
                 "content": [{"type": "text", "text": "a (s): Adds two numbers. Required: x, y\nb (t)"}],
                 "structuredContent": {"tools": [
@@ -293,8 +309,28 @@ mod tests {
                 ]},
             })
         );
-        assert!(
-            search_result("sum", &[])["content"][0]["text"].as_str().unwrap().contains("No tool fits `sum`")
+    }
+
+    #[test]
+    fn a_search_says_that_nothing_fits() {
+        let bare = RawJson::parse(r#"{"name":"b"}"#.to_owned()).unwrap();
+        let names = ["a", "b", "c", "d"];
+        let found = names.map(|name| ToolEntry { name, server: "s", definition: &bare });
+        let advice =
+            "Nothing fits `sum` well. Try other words for the same thing, in English: a verb and an object.";
+        let note = format!("{advice} The nearest, which may well do something else: a (s), b (s), c (s).");
+        assert_eq!(
+            search_result("sum", &found, false),
+            json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": [], "note": note}})
         );
+        assert_eq!(search_result("sum", &[], false)["content"][0]["text"], advice);
+    }
+
+    #[test]
+    fn the_query_is_asked_for_in_english_and_without_an_example_to_copy() {
+        let [search, ..] = MetaTools::beside(|_| false).definitions(3, &["a"]);
+        let text = search["inputSchema"]["properties"]["query"]["description"].as_str().unwrap().to_owned();
+        assert!(text.contains("in English") && text.contains("a verb and an object"), "{text}");
+        assert!(!text.contains(['`', ':', '"']) || !text.contains("slack"), "{text}");
     }
 }

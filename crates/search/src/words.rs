@@ -1,13 +1,14 @@
-//! Words of names and texts, in the form in which they are compared.
+//! Words of names and texts, as they were written.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// A word as it was written: whole, and the pieces that its case and its digits show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The word in lower case.
     pub(crate) plain: String,
-    /// What it is looked up by.
-    pub(crate) stem: String,
-    /// The stems of its pieces; empty where it has only one.
+    /// Its pieces in lower case; empty where it has only one.
     pub(crate) pieces: Vec<String>,
 }
 
@@ -45,16 +46,16 @@ fn add(found: &mut Vec<Word>, run: &str) {
         return;
     }
     let plain = run.to_lowercase();
-    let pieces: Vec<String> = pieces(run).into_iter().map(|piece| stem(&piece.to_lowercase())).collect();
+    let pieces: Vec<String> = pieces(run).into_iter().map(str::to_lowercase).collect();
     let pieces = if pieces.len() > 1 { pieces } else { Vec::new() };
-    found.push(Word { stem: stem(&plain), plain, pieces });
+    found.push(Word { plain, pieces });
 }
 
 fn add_pairs(found: &mut Vec<Word>, run: &str) {
     let letters: Vec<char> = run.chars().collect();
     for pair in letters.windows(2.min(letters.len()).max(1)) {
         let plain: String = pair.iter().flat_map(|letter| letter.to_lowercase()).collect();
-        found.push(Word { stem: plain.clone(), plain, pieces: Vec::new() });
+        found.push(Word { plain, pieces: Vec::new() });
     }
 }
 
@@ -87,75 +88,21 @@ fn pieces(run: &str) -> Vec<&str> {
     found
 }
 
-/// A word without the endings of English that do not change what it is about: `files`, `filing`, `filed` and `file` are
-/// one. The stem need not be a word.
-pub(crate) fn stem(word: &str) -> String {
-    if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return word.to_owned();
-    }
-    let mut word = without_plural(word);
-    for ending in ["ing", "ed"] {
-        if let Some(left) = word.strip_suffix(ending)
-            && left.len() >= 3
-            && has_vowel(left)
-        {
-            word = undoubled(left).to_owned();
-            break;
-        }
-    }
-    // `translation` goes to `translat`, and so does `translate` without its last letter.
-    if let Some(left) = word.strip_suffix("ion")
-        && left.len() >= 4
-        && left.ends_with(['t', 's'])
-    {
-        word.truncate(word.len() - 3);
-    }
-    if word.len() > 3 && word.ends_with('e') {
-        word.pop();
-    }
-    word
-}
-
-fn without_plural(word: &str) -> String {
-    if let Some(left) = word.strip_suffix("ies").filter(|left| left.len() >= 2) {
-        return format!("{left}y");
-    }
-    for ending in ["sses", "shes", "ches", "xes"] {
-        if word.ends_with(ending) {
-            return word.get(..word.len() - 2).unwrap_or(word).to_owned();
-        }
-    }
-    let is_plural =
-        word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is");
-    let end = if is_plural { word.len() - 1 } else { word.len() };
-    word.get(..end).unwrap_or(word).to_owned()
-}
-
-fn has_vowel(text: &str) -> bool {
-    text.contains(['a', 'e', 'i', 'o', 'u', 'y'])
-}
-
-/// `runn` is `run`; `call` and `miss` are as they are.
-fn undoubled(word: &str) -> &str {
-    let mut last = word.bytes().rev();
-    match (last.next(), last.next()) {
-        (Some(one), Some(two)) if one == two && !b"lszaeiou".contains(&one) => {
-            word.get(..word.len() - 1).unwrap_or(word)
-        }
-        _ => word,
-    }
-}
-
 /// Words that say nothing about which tool is meant.
-const STOP: &str = "a about am an and any are as at be been but by can could do does for from had has have how i if in \
-                    into is it its just let like may me my need of on onto or our please should so some something that \
-                    the their them then there these they this those to us want was we were what when where which who \
-                    will with would you your";
+const STOP: &str = "a about across after again against ago already also am an and another any anybody anyone anything are as at be because been \
+                    before being between but by can could d did do does doing done else ever every for from go going had has \
+                    have having he help her here him his how i if in into is isn it its just let like ll m many may me \
+                    might more most much must my myself need needs no not of off oh ok okay on one ones onto or other our \
+                    ours out over own per please quite rather re really s shall she should since so some somebody somehow \
+                    someone something somewhere still such sure t tell than thank thanks that the their them then there \
+                    these they thing things this those through to too toward towards under until upon us use using ve very via want wanted wants was way we \
+                    well were what whatever when whenever where which while who whom whose why will wish with within \
+                    without won would yes yet you your yours";
 
 /// Whether a word in lower case says nothing.
 pub(crate) fn is_stop_word(word: &str) -> bool {
-    // The list is short and sorted by the alphabet; a scan of it is cheaper than a table.
-    word.len() <= 9 && STOP.split_whitespace().any(|stop| stop == word)
+    static TABLE: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP.split_whitespace().collect());
+    TABLE.contains(word)
 }
 
 /// Whether one word is the other with a slip of the hand: a letter more, less, wrong, or two letters swapped. With
@@ -163,6 +110,21 @@ pub(crate) fn is_stop_word(word: &str) -> bool {
 pub(crate) fn is_near(one: &str, other: &str, slips: usize) -> bool {
     // Lengths first: the distance is at least their difference, and takes the product of them to find.
     one.chars().count().abs_diff(other.chars().count()) <= slips && strsim::osa_distance(one, other) <= slips
+}
+
+/// Whether two words have the same letters, in another order.
+pub(crate) fn is_swapped(one: &str, other: &str) -> bool {
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    letters(one) == letters(other)
+}
+
+/// Whether a word asks for a person. It says nothing about the tool otherwise.
+pub(crate) fn asks_for_person(word: &str) -> bool {
+    matches!(word, "who" | "whom" | "whose")
 }
 
 #[cfg(test)]
@@ -173,19 +135,19 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let found: Vec<String> = words(text, 100)
             .into_iter()
-            .flat_map(|word| std::iter::once(word.stem).chain(word.pieces))
+            .flat_map(|word| std::iter::once(word.plain).chain(word.pieces))
             .collect();
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn names_fall_into_words() {
-        check("send_message", &["send", "messag"]);
-        check("list-boards", &["list", "board"]);
+        check("send_message", &["send", "message"]);
+        check("list-boards", &["list", "boards"]);
         check("getHTTPServer", &["gethttpserver", "get", "http", "server"]);
         check(
             "TwilioApiV2010--CreateMessage",
-            &["twilioapiv2010", "twilio", "api", "v2010", "createmessag", "creat", "messag"],
+            &["twilioapiv2010", "twilio", "api", "v2010", "createmessage", "create", "message"],
         );
         check("solidity-erc721", &["solidity", "erc721", "erc", "721"]);
         check("r2_list S3", &["r2", "list", "s3"]);
@@ -199,25 +161,6 @@ mod tests {
         check("поиск Файлов", &["поиск", "файлов"]);
         check("查询天气 city", &["查询", "询天", "天气", "city"]);
         check("查", &["查"]);
-    }
-
-    #[test]
-    fn endings_do_not_matter() {
-        for group in [
-            &["file", "files", "filing", "filed"][..],
-            &["create", "creating", "created", "creates", "creation"],
-            &["query", "queries", "querying"],
-            &["search", "searches", "searching"],
-            &["run", "runs", "running"],
-            &["translate", "translation", "translations"],
-            &["box", "boxes"],
-        ] {
-            let stems: Vec<String> = group.iter().map(|word| stem(word)).collect();
-            assert!(stems.windows(2).all(|pair| pair[0] == pair[1]), "{group:?}: {stems:?}");
-        }
-        for (one, other) in [("file", "fill"), ("status", "state"), ("process", "proces"), ("bus", "bu")] {
-            assert_ne!(stem(one), stem(other), "{one} {other}");
-        }
     }
 
     #[test]

@@ -119,10 +119,10 @@ impl Finder {
                 tokio::task::spawn_blocking(move || Arc::new(finder.indexed())).await.unwrap_or_default()
             })
             .await;
-        let hits = index.search(&read.query, read.limit());
-        let found = hits.iter().filter_map(|hit| self.tools.get(hit.position));
+        let answer = index.search(&read.query, read.limit());
+        let found = answer.hits.iter().filter_map(|hit| self.tools.get(hit.position));
         let found: Vec<ToolEntry<'_>> = found.map(Listed::entry).collect();
-        RawJson::of(&search_result(&read.query, &found))
+        RawJson::of(&search_result(&read.query, &found, answer.fit_well))
             .unwrap_or_else(|error| error_result(&error.to_string()))
     }
 

@@ -26,7 +26,11 @@ struct Queries {
 struct Query {
     ask: String,
     set: String,
+    /// Empty where no tool does it.
     want: Vec<String>,
+    /// The servers that are asked; all of them where it is empty.
+    #[serde(default)]
+    among: Vec<String>,
     #[serde(default)]
     miss: Option<String>,
 }
@@ -104,19 +108,30 @@ fn written_down_queries_find_their_tools() {
                 assert!(absent.is_empty(), "{absent:?} are not in the corpus");
             }
             // Among fewer tools a known miss may be found.
-            Corpus::Captured(_) if query.miss.is_some() || !query.want.iter().any(is_there) => continue,
+            Corpus::Captured(_) if query.miss.is_some() || !query.among.is_empty() => continue,
+            Corpus::Captured(_) if !query.want.is_empty() && !query.want.iter().any(is_there) => continue,
             Corpus::Captured(_) => {}
         }
         asked += 1;
-        let hits = index.search(&query.ask, 5);
-        let found: Vec<String> = hits
+        let few: Vec<ToolEntry<'_>> = entries
             .iter()
-            .map(|hit| {
-                let (server, name, _) = &tools[hit.position];
-                format!("{server}/{name}")
-            })
+            .filter(|entry| query.among.iter().any(|server| server == entry.server))
+            .copied()
             .collect();
-        let is_found = found.iter().any(|name| query.want.contains(name));
+        let index_of_few = ToolIndex::build(&few);
+        let (index, entries) =
+            if query.among.is_empty() { (&index, &entries) } else { (&index_of_few, &few) };
+        let answer = index.search(&query.ask, 5);
+        let found: Vec<String> = answer
+            .hits
+            .iter()
+            .map(|hit| format!("{}/{}", entries[hit.position].server, entries[hit.position].name))
+            .collect();
+        let is_found = if query.want.is_empty() {
+            !answer.fit_well
+        } else {
+            answer.fit_well && found.iter().any(|name| query.want.contains(name))
+        };
         // A miss that is one no more should be struck out, so that it stays found.
         if is_found == query.miss.is_some() {
             wrong.push(format!("{} ({}): {found:?}", query.ask, query.set));
