@@ -117,7 +117,8 @@ pub(crate) fn move_aside(path: &Path, now: Timestamp) -> io::Result<PathBuf> {
     Ok(target)
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The path of a side file.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

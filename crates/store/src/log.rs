@@ -52,7 +52,9 @@ impl CallLog {
     fn start(directory: Option<&Path>, options: &Options) -> Result<Self, StoreError> {
         let cleaner = Cleaner::new(&options.redaction, options.caps())?;
         let Database { connection, block, opened, lock } = schema::open(directory)?;
-        let checkpointer = opened.path.as_deref().map(Checkpointer::start).transpose()?;
+        let wal_bytes = options.retention.wal_bytes();
+        let checkpointer =
+            opened.path.as_deref().map(|path| Checkpointer::start(path, wal_bytes)).transpose()?;
         let connection = Arc::new(Mutex::new(connection));
         let reader = match &opened.path {
             Some(path) => LogReader::of_file(path.clone()),

@@ -176,7 +176,8 @@ impl Queue {
             if waiting > 0
                 && (flush || waiting >= self.options.batch_entries || due.is_none_or(|due| due <= now))
             {
-                let batch = state.entries.drain(..waiting.min(self.options.batch_entries)).collect();
+                let count = self.batch_length(&state.entries);
+                let batch = state.entries.drain(..count).collect();
                 // The remaining entries keep the old time, so that they are written next.
                 if state.entries.is_empty() {
                     state.oldest = None;
@@ -192,6 +193,17 @@ impl Queue {
             }
             state = self.work.wait_timeout(state, until - now).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// How many entries the next batch takes: at least one, and no more bytes than the log can take in at once.
+    fn batch_length(&self, entries: &VecDeque<Queued>) -> usize {
+        let most = self.options.retention.batch_bytes();
+        let mut bytes: usize = 0;
+        let fits = |queued: &&Queued| {
+            bytes = bytes.saturating_add(queued.record.weight());
+            bytes <= most
+        };
+        entries.iter().take(self.options.batch_entries).take_while(fits).count().max(1)
     }
 
     /// Reports that a batch with these shares is committed.

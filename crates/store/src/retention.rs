@@ -13,7 +13,7 @@ use crate::clock::Clock;
 pub struct Retention {
     /// Entries of calls that started longer ago are deleted (default: 30 days).
     pub max_age: Option<Duration>,
-    /// When the database is larger, the oldest entries are deleted (default: 1 GiB).
+    /// What the files of the log may take, the write-ahead log included; the oldest entries make room (default: 1 GiB).
     pub max_bytes: Option<u64>,
     /// How often to check (default: once a minute); the size is also checked as it grows.
     pub interval: Duration,
@@ -28,6 +28,27 @@ impl Default for Retention {
         }
     }
 }
+
+impl Retention {
+    /// What the write-ahead log may take of it: a quarter, within what is worthwhile.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        let quarter = self.max_bytes.map_or(LARGEST_WAL, |max| max / 4);
+        quarter.clamp(SMALLEST_WAL, LARGEST_WAL)
+    }
+
+    /// What is left of it for the database.
+    fn database_bytes(&self) -> Option<u64> {
+        Some(self.max_bytes?.saturating_sub(self.wal_bytes()))
+    }
+
+    /// The most bytes of records in one write, so that a single batch does not exceed the rest by far.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        usize::try_from(self.wal_bytes() / 4).unwrap_or(usize::MAX)
+    }
+}
+
+const SMALLEST_WAL: u64 = 256 << 10;
+const LARGEST_WAL: u64 = 32 << 20;
 
 /// The outcome of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +79,7 @@ impl Janitor {
     /// Notes that the database has grown.
     pub(crate) fn record_growth(&mut self, bytes: usize) {
         self.growth = self.growth.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-        if self.policy.max_bytes.is_some_and(|max| self.growth > max / 64) {
+        if self.policy.database_bytes().is_some_and(|max| self.growth > max / SLACK) {
             self.due = Instant::now();
         }
     }
@@ -91,8 +112,12 @@ impl Janitor {
 
 /// Rows deleted, or pages freed, in one step: a few milliseconds.
 const STEP: i64 = 512;
+/// Bytes deleted in one step; more than a batch brings, so that deleting keeps up.
+const STEP_BYTES: u64 = 32 << 20;
 /// Free pages that are not worth a vacuum.
 const SPARE_PAGES: i64 = 1024;
+/// The part of the limit by which the size may vary: room is made for so much at once, and looked for again after it.
+const SLACK: u64 = 64;
 
 fn sweep(connection: &Connection, policy: &Retention, now: i64) -> rusqlite::Result<Swept> {
     let cutoff = policy.max_age.and_then(|age| {
@@ -105,12 +130,16 @@ fn sweep(connection: &Connection, policy: &Retention, now: i64) -> rusqlite::Res
         return Ok(Swept { deleted, more: true, bytes: Pages::of(connection)?.live_bytes() });
     }
     let pages = Pages::of(connection)?;
-    if policy.max_bytes.is_some_and(|max| pages.live_bytes() > max) {
-        let deleted = delete_oldest(connection)?;
+    if let Some(max) = policy.database_bytes()
+        && pages.live_bytes() > max
+    {
+        let excess = pages.live_bytes() - max + max / SLACK;
+        let deleted = delete_oldest(connection, excess.min(STEP_BYTES))?;
+        let bytes = Pages::of(connection)?.live_bytes();
         // A database whose tables alone are over the limit has nothing more to delete.
-        return Ok(Swept { deleted, more: deleted > 0, bytes: pages.live_bytes() });
+        return Ok(Swept { deleted, more: deleted > 0, bytes });
     }
-    let more = pages.free > SPARE_PAGES.max(pages.all / 8);
+    let more = pages.free > pages.spare(policy.database_bytes());
     if more {
         let mut vacuum = connection.prepare("PRAGMA incremental_vacuum(512)")?;
         let mut rows = vacuum.query([])?;
@@ -141,21 +170,41 @@ fn delete_older(connection: &Connection, cutoff: i64) -> rusqlite::Result<Option
     Ok(Some(deleted))
 }
 
-/// Deletes the entries with the smallest ids.
-fn delete_oldest(connection: &Connection) -> rusqlite::Result<usize> {
+/// Deletes the entries with the smallest ids until they make up so many bytes.
+fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<usize> {
     let transaction = connection.unchecked_transaction()?;
-    let first: Option<i64> = transaction.query_row("SELECT min(id) FROM calls", [], |row| row.get(0))?;
-    let Some(first) = first else { return Ok(0) };
-    let end = first + STEP;
-    let deleted = transaction.execute("DELETE FROM calls WHERE id < ?", [end])?;
+    let Some(end) = end_of_oldest(&transaction, bytes)? else { return Ok(0) };
+    let deleted = transaction.execute("DELETE FROM calls WHERE id <= ?", [end])?;
     transaction.execute(
-        "UPDATE blocks SET entries = (SELECT count(*) FROM calls WHERE id BETWEEN blocks.first AND blocks.last) WHERE first < ?",
+        "UPDATE blocks SET entries = (SELECT count(*) FROM calls WHERE id BETWEEN blocks.first AND blocks.last) WHERE first <= ?",
         [end],
     )?;
     drop_empty_blocks(&transaction)?;
     transaction.commit()?;
     Ok(deleted)
 }
+
+/// The last of the oldest entries that make up so many bytes; `None` if there is no entry.
+fn end_of_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<Option<i64>> {
+    // The length of a value is known without reading it, which counts with long ones.
+    let mut select = connection.prepare(
+        "SELECT id, octet_length(input) + coalesce(octet_length(result), 0) + coalesce(octet_length(error), 0) FROM calls \
+         ORDER BY id LIMIT ?",
+    )?;
+    let mut rows = select.query([STEP])?;
+    let mut end = None;
+    let mut sum = 0;
+    while sum < bytes
+        && let Some(row) = rows.next()?
+    {
+        end = Some(row.get(0)?);
+        sum += ROW_BYTES + u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+    }
+    Ok(end)
+}
+
+/// What an entry takes beside its texts, estimated low: a step that deletes too little is followed by another.
+const ROW_BYTES: u64 = 96;
 
 /// The newest block stays even if it is empty, because the next id is taken from it.
 fn drop_empty_blocks(connection: &Connection) -> rusqlite::Result<()> {
@@ -178,6 +227,13 @@ impl Pages {
 
     fn live_bytes(&self) -> u64 {
         u64::try_from((self.all - self.free) * self.size).unwrap_or(0)
+    }
+
+    /// Free pages that are kept for the next entries: few where the limit is low, because they count too.
+    fn spare(&self, max: Option<u64>) -> i64 {
+        let usual = SPARE_PAGES.max(self.all / 8);
+        let allowed = max.and_then(|max| i64::try_from(max / 16).ok()).map(|bytes| bytes / self.size.max(1));
+        allowed.map_or(usual, |allowed| usual.min(allowed))
     }
 }
 

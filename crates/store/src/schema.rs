@@ -14,6 +14,9 @@ use crate::{block::Block, error::StoreError, files, word_list::words};
 /// The name of the database in the data directory.
 pub const FILE_NAME: &str = "calls.db";
 
+/// How long a statement waits for another connection.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Each step migrates the schema from the version of its index to the next one.
 const MIGRATIONS: &[&str] = &[
     "
@@ -199,9 +202,7 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
         .map_err(|cause| StoreError::database("opening for reading")(cause).at(path))?;
-    connection
-        .busy_timeout(Duration::from_secs(5))
-        .map_err(StoreError::database("setting the busy timeout"))?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(StoreError::database("setting the busy timeout"))?;
     let found = version(&connection).map_err(|error| error.at(path))?;
     check_version(found, MIGRATIONS).map_err(|error| error.at(path))?;
     check_tables(&connection, path).map_err(|error| error.at(path))?;
@@ -246,7 +247,7 @@ fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, St
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     // Takes effect only in a new file; space freed by retention can then be returned in small steps.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;

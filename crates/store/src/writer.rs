@@ -151,7 +151,13 @@ impl Writer {
         });
         match swept {
             Ok(None) => {}
-            Ok(Some(swept)) => self.shared.record_sweep(swept.deleted, swept.bytes),
+            Ok(Some(swept)) => {
+                self.shared.record_sweep(swept.deleted, swept.bytes);
+                // What was deleted went through the write-ahead log too.
+                if let Some(checkpointer) = self.checkpointer.as_mut().filter(|_| swept.more) {
+                    checkpointer.record_growth(0, &connection);
+                }
+            }
             Err(error) => tracing::warn!(%error, "Old entries of the call log could not be deleted."),
         }
     }

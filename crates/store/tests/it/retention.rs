@@ -79,3 +79,62 @@ fn the_size_is_bounded_and_the_newest_stay() {
     let size = std::fs::metadata(directory.path().join(gateway_store::FILE_NAME)).unwrap().len();
     assert!(size < 4 * limit, "{size}: free pages are used again or given back");
 }
+
+/// The bytes of all files of a log.
+fn size_of(directory: &std::path::Path) -> u64 {
+    let files = std::fs::read_dir(directory).unwrap();
+    files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
+}
+
+/// Writes calls with texts of a size, a few at a time, and checks after every time that the log keeps as many as fit and takes no
+/// more than it may.
+#[track_caller]
+fn check_bound(limit: u64, text_bytes: u64, calls: i64, at_once: i64) {
+    let directory = tempfile::tempdir().unwrap();
+    let bounded = options(|options| {
+        options.retention.max_bytes = Some(limit);
+        // Only growth makes it sweep.
+        options.retention.interval = Duration::from_hours(1);
+    });
+    let log = CallLog::open(directory.path(), &bounded).unwrap();
+    let text = format!("\"{}\"", "x".repeat(usize::try_from(text_bytes).unwrap()));
+    let (mut fewest, mut largest) = (u64::MAX, 0);
+    for first in (0..calls).step_by(usize::try_from(at_once).unwrap()) {
+        let call = |number| {
+            let mut call = record(number);
+            call.input = text.clone().into();
+            call
+        };
+        write(&log, (first..first + at_once).map(call));
+        // The sweep that follows a write is over when the next write is.
+        write(&log, [record(0)]);
+        largest = largest.max(size_of(directory.path()));
+        if log.status().deleted > 0 {
+            let kept = ids(&log, &filter(|f| (f.limit, f.max_bytes) = (usize::MAX, usize::MAX)));
+            let last = log.last_id();
+            assert_eq!(kept.last(), Some(&last), "the newest stay");
+            let large = kept.iter().filter(|id| **id % (at_once + 1) != 0).count();
+            fewest = fewest.min(u64::try_from(large).unwrap());
+        }
+    }
+    assert!(fewest < u64::MAX, "nothing was deleted: {largest} bytes");
+    assert!(largest <= limit + limit / 4 + (256 << 10), "{largest} bytes of {limit}");
+    // A quarter is for the write-ahead log, and pages are not filled to the last byte.
+    assert!(
+        fewest * text_bytes >= limit / 2,
+        "only {fewest} entries of {text_bytes} bytes are left within {limit}"
+    );
+}
+
+#[test]
+fn few_large_entries_stay_near_the_limit() {
+    check_bound(1 << 20, 20_000, 300, 1);
+    check_bound(1 << 20, 20_000, 400, 20);
+}
+
+#[test]
+fn entries_of_any_size_stay_near_the_limit() {
+    check_bound(5 << 20, 8_000, 1_500, 10);
+    check_bound(2 << 20, 60_000, 200, 5);
+    check_bound(1 << 20, 200, 12_000, 200);
+}
