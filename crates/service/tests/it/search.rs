@@ -275,9 +275,13 @@ async fn a_tool_is_found_described_and_called() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_outside_the_group_is_found_or_run() {
     let service = start(SearchMode::On).await;
-    let found =
-        call(&service, "/mcp/few", "search_tools", json!({"query": "multiply numbers weather", "limit": 50}))
-            .await;
+    let search = async |query: &str| {
+        call(&service, "/mcp/few", "search_tools", json!({"query": query, "limit": 50})).await
+    };
+    let hidden = search("multiply the weather").await;
+    assert_eq!(hidden["result"]["structuredContent"]["tools"], json!([]), "{hidden}");
+    assert!(!text(&hidden["result"]).contains("multiply ("), "not even as the nearest: {hidden}");
+    let found = search("add two numbers").await;
     let rows = found["result"]["structuredContent"]["tools"].as_array().unwrap();
     assert!(!rows.is_empty());
     for row in rows {
