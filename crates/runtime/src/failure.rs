@@ -56,6 +56,8 @@ pub mod code {
     pub const INPUT_REQUIRED: &str = "INPUT_REQUIRED";
     /// What a server wanted to know came too late, or twice.
     pub const INPUT_EXPIRED: &str = "INPUT_EXPIRED";
+    /// The caller went away before the call ended.
+    pub const CANCELLED: &str = "CANCELLED";
     /// Anything else.
     pub const UNKNOWN: &str = "UNKNOWN";
 }

@@ -149,6 +149,7 @@ impl Runtime {
                 }
             }
         }
+        turn.note_provider(self, context);
         let turn = Turn::parse(self, turn).await.map_err(|error| error.message())?;
         if turn.reply.calls.is_empty() && matches!(shape, Shape::Route(_)) {
             return Err(no_tool_use(&turn.reply.skipped).into());

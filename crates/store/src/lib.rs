@@ -47,6 +47,7 @@ mod error;
 mod files;
 pub mod jsonl;
 mod log;
+mod moment;
 mod options;
 mod pattern;
 mod query;
@@ -65,6 +66,7 @@ mod writer;
 pub use crate::{
     error::StoreError,
     log::CallLog,
+    moment::parse_moment,
     options::Options,
     query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,

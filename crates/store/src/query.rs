@@ -29,6 +29,8 @@ pub struct Filter {
     pub tool: Option<String>,
     /// The dialect's name or a pattern.
     pub provider: Option<String>,
+    /// Other names of the same dialect, whose entries match as well. Not patterns.
+    pub provider_aliases: Vec<String>,
     /// The caller's name or a pattern.
     pub caller: Option<String>,
     /// Only calls of this caller, regardless of `caller`. Not a pattern.
@@ -61,6 +63,7 @@ impl Default for Filter {
             server: None,
             tool: None,
             provider: None,
+            provider_aliases: Vec::new(),
             caller: None,
             owner: None,
             correlation_id: None,
@@ -183,8 +186,10 @@ struct Conditions {
 impl Conditions {
     fn of(filter: &Filter) -> Self {
         let mut conditions = Self { sql: String::new(), values: Vec::new() };
-        for (column, _, name) in names(filter) {
-            if is_pattern(name) {
+        for (column, field, name) in names(filter) {
+            if matches!(field, Field::Provider) && !filter.provider_aliases.is_empty() {
+                conditions.add_providers(name, &filter.provider_aliases);
+            } else if is_pattern(name) {
                 conditions.add(&format!("{column} GLOB ?"), [pattern::to_glob(name)]);
             } else {
                 conditions.add(&format!("{column} = ?"), [name.to_owned()]);
@@ -212,6 +217,16 @@ impl Conditions {
             conditions.add(like, std::array::from_fn::<_, 3, _>(|_| format!("%{escaped}%")));
         }
         conditions
+    }
+
+    /// Entries that have any of the names.
+    fn add_providers(&mut self, name: &str, aliases: &[String]) {
+        let marks = vec!["?"; aliases.len() + 1].join(", ");
+        self.sql.push_str(" AND provider IN (");
+        self.sql.push_str(&marks);
+        self.sql.push(')');
+        let names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
+        self.values.extend(names.map(|name| Value::from(name.to_owned())));
     }
 
     fn add<V: Into<Value>, const N: usize>(&mut self, sql: &str, values: [V; N]) {
@@ -306,7 +321,10 @@ fn exact_names(filter: &Filter) -> Vec<(Field, &str)> {
         Some(LogOwner::Named(name)) => Some((Field::Caller, &**name)),
         Some(LogOwner::Anonymous) | None => None,
     };
-    let exact = names(filter).filter(|(_, _, name)| !is_pattern(name));
+    let exact = names(filter).filter(|(_, field, name)| {
+        // One of several names cannot be looked up there either.
+        !is_pattern(name) && (filter.provider_aliases.is_empty() || !matches!(field, Field::Provider))
+    });
     exact.map(|(_, field, name)| (field, name)).chain(owner).collect()
 }
 

@@ -158,6 +158,14 @@ impl Dialects {
         self.files.keys().map(String::as_str)
     }
 
+    /// The own name of the dialect that is called `name` or has it as an alias, then its aliases; none if there is no such
+    /// dialect.
+    pub fn names_of<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s str> {
+        let own = self.files.get_key_value(name).map(|(own, _)| own).or_else(|| self.aliases.get(name));
+        let aliases = self.aliases.iter().filter(move |(_, of)| own == Some(*of)).map(|(alias, _)| alias);
+        own.into_iter().chain(aliases).map(String::as_str)
+    }
+
     /// The dialect called `name`, or that has it as an alias.
     pub fn get(&self, name: &str) -> Result<Dialect, DialectError> {
         let name = self.canonical(name)?;

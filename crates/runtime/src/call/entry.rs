@@ -156,8 +156,8 @@ impl Drop for Entry<'_> {
     fn drop(&mut self) {
         // Still there: the caller went away, and the call was cancelled.
         self.finish(
-            Outcome::error("the caller went away before the call ended", "CANCELLED"),
-            Some("CANCELLED"),
+            Outcome::error("the caller went away before the call ended", code::CANCELLED),
+            Some(code::CANCELLED),
         );
     }
 }

@@ -128,6 +128,9 @@ impl CallResult {
     }
 }
 
+/// The label of servers and tools that do not exist.
+const UNKNOWN: &str = "unknown";
+
 impl Runtime {
     /// The one way of a call, whatever face it came by: find, decode, check, approve, look into the cache, send, record.
     /// However it ends, it is in the log.
@@ -332,8 +335,10 @@ impl Runtime {
         let mut record = begun(server.into(), tool.into(), arguments, context, origin);
         record.outcome = Outcome::error(failure.message(), word);
         // Invented names must not fill the table of the figures.
+        let is_server = self.fleet().spec(&record.server).is_some();
+        let label = if is_server { &*record.server } else { UNKNOWN };
         let provider = record.provider.as_deref();
-        self.call_metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
+        self.call_metrics().call(label, UNKNOWN, provider, Some(word), Duration::ZERO);
         permit.record(record);
     }
 }

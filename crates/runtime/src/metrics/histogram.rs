@@ -4,9 +4,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Upper bounds in microseconds.
-pub const BOUNDS: [u64; 16] = [
-    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
-    2_500_000, 10_000_000, 60_000_000,
+pub const BOUNDS: [u64; 22] = [
+    100,
+    250,
+    500,
+    1_000,
+    2_500,
+    5_000,
+    10_000,
+    25_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    15_000_000,
+    30_000_000,
+    60_000_000,
+    120_000_000,
+    300_000_000,
+    600_000_000,
 ];
 
 /// Durations in buckets; the last one has no bound.
@@ -46,11 +66,19 @@ mod tests {
     #[test]
     fn a_bound_belongs_to_its_bucket() {
         let histogram = Histogram::default();
-        for micros in [0, 100, 101, 60_000_000, 60_000_001] {
+        for micros in [0, 100, 101, 600_000_000, 600_000_001] {
             histogram.observe(Duration::from_micros(micros));
         }
         let (counts, sum) = histogram.read();
-        assert_eq!((counts[0], counts[1], counts[15], counts[16]), (2, 3, 4, 5));
-        assert_eq!(sum, 120_000_202);
+        let last = BOUNDS.len();
+        assert_eq!((counts[0], counts[1], counts[last - 1], counts[last]), (2, 3, 4, 5));
+        assert_eq!(sum, 1_200_000_202);
+    }
+
+    #[test]
+    fn no_bucket_is_wide() {
+        for pair in BOUNDS.windows(2) {
+            assert!(pair[0] < pair[1] && pair[1] * 2 <= pair[0] * 5, "{pair:?}");
+        }
     }
 }

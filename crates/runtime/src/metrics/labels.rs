@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::histogram::Histogram;
+use crate::failure::code;
 
 /// What is beyond the bound.
 pub(super) const OTHER: &str = "other";
@@ -77,19 +78,26 @@ impl<T: Default> Labels<T> {
 const SERIES: usize = 500;
 
 /// The outcomes that are distinguished: none, or the word for the failure.
-pub const OUTCOMES: [&str; 12] = [
+pub const OUTCOMES: [&str; 19] = [
     "OK",
-    "TOOL_ERROR",
-    "VALIDATION_ERROR",
-    "TOOL_NOT_FOUND",
-    "CONNECTION_ERROR",
-    "SERVER_ERROR",
-    "TIMEOUT",
-    "OVERLOADED",
-    "RESULT_DROPPED",
-    "CANCELLED",
-    "INPUT_REQUIRED",
-    "UNKNOWN",
+    code::TOOL_ERROR,
+    code::VALIDATION_ERROR,
+    code::TOOL_NOT_FOUND,
+    code::SERVER_NOT_FOUND,
+    code::RESOURCE_NOT_FOUND,
+    code::UNKNOWN_PROVIDER,
+    code::CONNECTION_ERROR,
+    code::SERVER_ERROR,
+    code::TIMEOUT,
+    code::OVERLOADED,
+    code::RESULT_DROPPED,
+    code::TOOL_DENIED,
+    code::APPROVAL_REQUIRED,
+    code::FORBIDDEN,
+    code::CANCELLED,
+    code::INPUT_REQUIRED,
+    code::INPUT_EXPIRED,
+    code::UNKNOWN,
 ];
 
 type ByTool = HashMap<Box<str>, Arc<CallCounters>>;
@@ -165,6 +173,7 @@ impl CallSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Failure;
 
     #[test]
     fn labels_are_bounded() {
@@ -183,6 +192,39 @@ mod tests {
             labels.all().into_iter().map(|(label, count)| (label, count.load(Ordering::Relaxed))).collect();
         assert_eq!(all, [("a".to_owned(), 2), ("b".to_owned(), 1), ("other".to_owned(), 2)]);
         assert_eq!((labels.name(1).as_str(), labels.name(9).as_str()), ("b", "other"));
+    }
+
+    #[test]
+    fn every_failure_has_its_own_outcome() {
+        let refused = |code| Failure::Refused { code, message: String::new(), approval: None };
+        let text = String::new;
+        for failure in [
+            Failure::Request(text()),
+            Failure::UnknownGroup { message: text(), known: Vec::new() },
+            Failure::UnknownProvider { message: text(), known: Vec::new() },
+            Failure::UnknownServer(text()),
+            Failure::Arguments(text()),
+            Failure::UnknownTool(text()),
+            Failure::Ambiguous { message: text(), candidates: Vec::new() },
+            refused(code::TOOL_DENIED),
+            refused(code::APPROVAL_REQUIRED),
+            Failure::NoRoom(text()),
+            Failure::TooMany(text()),
+            Failure::NeedsInput(text()),
+            Failure::InputExpired(text()),
+            Failure::Foreign(text()),
+            Failure::BadQuestion(text()),
+        ] {
+            let word = failure.code();
+            let counters = CallCounters::default();
+            counters.observe(Some(word), Duration::ZERO);
+            let counted = OUTCOMES.iter().zip(&counters.outcomes);
+            let counted: Vec<&str> = counted
+                .filter(|(_, count)| count.load(Ordering::Relaxed) == 1)
+                .map(|(outcome, _)| *outcome)
+                .collect();
+            assert_eq!(counted, [word]);
+        }
     }
 
     #[test]

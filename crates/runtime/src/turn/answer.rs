@@ -1,7 +1,5 @@
 //! What a turn is answered with.
 
-use std::sync::Arc;
-
 use gateway_dialects::Protocol;
 use gateway_dialects::calls::ToolCall;
 use gateway_dialects::calls::text::Notation;
@@ -27,8 +25,6 @@ static UNREAD: Value = Value::Null;
 pub struct TurnAnswer {
     /// The body, as JSON.
     pub body: Vec<u8>,
-    /// Who was meant, for the figures.
-    pub provider: Option<Arc<str>>,
     /// Whether certainly nothing ran.
     pub not_run: bool,
 }
@@ -102,7 +98,7 @@ impl TurnRun {
         }
         body.push(b'}');
         let not_run = ran.iter().all(|ran| ran.did_not_run());
-        Ok(TurnAnswer { body, provider: turn.origin.provider.clone(), not_run })
+        Ok(TurnAnswer { body, not_run })
     }
 }
 

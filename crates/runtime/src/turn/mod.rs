@@ -127,7 +127,9 @@ impl Turn {
             (None, Some(dialect)) => dialect,
             (None, None) => request.dialect(lists)?,
         };
-        let origin = Origin { transport: PLAIN, provider: Some(provider.unwrap_or(&dialect.name).into()) };
+        // One name for one dialect, however it was named or recognised, and with whatever layer.
+        let own = dialect.name.split('+').next().unwrap_or(&dialect.name);
+        let origin = Origin { transport: PLAIN, provider: Some(own.into()) };
         Ok(Self { reply, dialect, origin, rendered, search, scope: request.scope, options })
     }
 

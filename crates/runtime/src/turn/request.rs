@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::result_mode;
+use crate::Runtime;
 use crate::call::input::Answerer;
+use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
 use crate::parameters::Parameters;
 
@@ -40,6 +42,14 @@ impl Default for ModelOutput {
 }
 
 impl TurnRequest {
+    /// Notes the dialect that is named, for the figures: a turn may fail before it is read.
+    pub fn note_provider(&self, runtime: &Runtime, context: &RequestContext) {
+        let named = self.provider.as_deref();
+        if let Some(own) = named.and_then(|name| runtime.dialects().names_of(name).next()) {
+            context.held.set_provider(own.into());
+        }
+    }
+
     /// Reads a body of `/execute` that has one plain call and no options; most have. The query back says nothing about a body.
     pub fn of_plain_body(body: &[u8], query: Parameters) -> Result<Self, Parameters> {
         #[derive(Deserialize)]

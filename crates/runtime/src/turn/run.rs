@@ -3,6 +3,7 @@
 //! Where the caller can be asked, calls of one server run one after another: a legacy server on a shared stream does not say
 //! which call its question belongs to.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -43,6 +44,9 @@ impl TurnRun {
         context: &RequestContext,
         continued: Option<&Continued>,
     ) -> Result<(), Failure> {
+        if let Some(provider) = &self.turn.origin.provider {
+            context.held.set_provider(Arc::clone(provider));
+        }
         // Most turns are one call, which needs no lanes. It is taken out, so that it is not begun again if this is dropped.
         if self.calls.len() == 1
             && let Some(call) = self.calls.pop()
@@ -128,14 +132,13 @@ impl TurnRun {
             })
             .collect();
         let rest = self.turn.so_far(&self.calls);
-        let provider = self.turn.origin.provider.clone();
         let waiting: (Box<dyn Suspended>, _) = (Box::new(self), patience);
         let input = park(runtime, context, Suspension::Turn, waiting, (count, &requests))?;
         let mut body = Vec::with_capacity(rest.len() + 512);
         write_member(&mut body, "{\"inputRequired\":", &input);
         body.extend_from_slice(&rest);
         body.push(b'}');
-        Ok(TurnAnswer { body, provider, not_run: false })
+        Ok(TurnAnswer { body, not_run: false })
     }
 }
 

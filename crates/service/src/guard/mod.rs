@@ -300,14 +300,14 @@ impl Guard {
         Ok(response)
     }
 
-    /// The dialect that the path names.
-    fn provider_in<'p>(&self, passing: &'p Passing) -> Option<&'p str> {
+    /// The own name of the dialect that the path names. What callers invent is no label.
+    fn provider_in(&self, passing: &Passing) -> Option<&str> {
         let (_, route) = passing.route?;
         if !matches!(route.action, Action::Render | Action::Context) {
             return None;
         }
         let name = passing.uri.path().split('/').nth(2)?;
-        self.gateway.dialects().names().any(|known| known == name).then_some(name)
+        self.gateway.dialects().names_of(name).next()
     }
 }
 

@@ -112,7 +112,11 @@ fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.kind {
         Kind::Text => json!({"type": "string"}),
         Kind::Flag => json!({"type": "boolean", "default": false}),
-        Kind::Moment => json!({"type": "string", "format": "date-time"}),
+        Kind::Moment => json!({
+            "type": "string",
+            "description": "ISO 8601, in UTC without an offset; or how long ago: 90s, 15m, 2h, 3d.",
+            "examples": ["2026-11-03T10:00:00Z", "15m"],
+        }),
         Kind::Number { least, most, usual } => {
             let mut schema = json!({"type": "integer", "minimum": least, "maximum": most});
             if let Some(usual) = usual {

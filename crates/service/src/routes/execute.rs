@@ -34,6 +34,7 @@ pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<R
     };
     let (mut turn, continued) = match asked {
         Asked::Turn(request) => {
+            request.note_provider(gateway, context);
             let turn = Turn::parse(gateway, request).await?;
             context.held.set_style(turn.style());
             (TurnRun::new(turn), None)
@@ -48,9 +49,6 @@ pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<R
     turn.advance(gateway, context, continued.as_ref()).await.map_err(failed)?;
     let answer = turn.answer(gateway, context).map_err(failed)?;
     let mut response = json_response(StatusCode::OK, answer.body);
-    if let Some(provider) = answer.provider {
-        context.held.set_provider(provider);
-    }
     if answer.not_run {
         response.extensions_mut().insert(NotRun);
     }

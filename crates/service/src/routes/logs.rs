@@ -6,14 +6,13 @@
 mod follow;
 
 use std::path::PathBuf;
-use std::str::FromStr as _;
 use std::time::Duration;
 
 use axum_core::response::Response;
 use gateway_config::ServiceConfig;
 use gateway_notation::pattern::is_pattern;
 use gateway_store::jsonl::{self, Lines, Tail};
-use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, write_json_array};
+use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, parse_moment, write_json_array};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -37,7 +36,7 @@ const LARGEST_ID: u64 = i64::MAX as u64;
 #[derive(Debug)]
 enum Source {
     /// The gateway's own log.
-    Gateway(Filter),
+    Gateway(Box<Filter>),
     /// The file that a server writes; none where the server has none.
     Server(Option<PathBuf>, Tail),
 }
@@ -60,7 +59,7 @@ pub(crate) async fn logs(
     match source {
         Source::Gateway(filter) => {
             flush(&gateway).await?;
-            page(&gateway, filter, &uri).await
+            page(&gateway, *filter, &uri).await
         }
         Source::Server(None, _) => Ok(json_response(StatusCode::OK, "[]")),
         Source::Server(Some(path), tail) => {
@@ -106,6 +105,11 @@ impl Source {
         filter.server = server.map(str::to_owned);
         filter.tool = tool;
         filter.provider = parameters.get("provider").map(str::to_owned);
+        if let Some(name) = &filter.provider {
+            let dialects = gateway.dialects();
+            filter.provider_aliases =
+                dialects.names_of(name).filter(|other| other != name).map(str::to_owned).collect();
+        }
         filter.caller = parameters.get("caller").map(str::to_owned);
         if let (Some(owner), Some(name)) = (&owner, &filter.caller)
             && !is_pattern(name)
@@ -130,7 +134,7 @@ impl Source {
                 given.ok_or_else(|| ApiError::bad_request("Last-Event-ID: expected the id of an entry"))?,
             );
         }
-        Ok(Self::Gateway(filter))
+        Ok(Self::Gateway(Box::new(filter)))
     }
 }
 
@@ -159,19 +163,13 @@ fn id(number: Option<u64>) -> Option<i64> {
     number.and_then(|number| i64::try_from(number).ok())
 }
 
-/// A moment in ISO 8601; one without an offset is in UTC, one without a time is midnight.
+/// A moment in ISO 8601, or how long ago; one without an offset is in UTC, one without a time is midnight.
 fn moment(parameters: &Parameters, name: &str) -> Result<Option<Timestamp>, ApiError> {
     let Some(text) = parameters.get(name) else { return Ok(None) };
     // In a query, an offset's `+` means a blank.
     let text = text.replace(' ', if text.contains('T') { "+" } else { "T" });
-    let utc = jiff::tz::TimeZone::UTC;
-    let parsed = Timestamp::from_str(&text).ok().or_else(|| {
-        let moment = jiff::civil::DateTime::from_str(&text).ok()?;
-        moment.to_zoned(utc).ok().map(|zoned| zoned.timestamp())
-    });
-    parsed.map(Some).ok_or_else(|| {
-        ApiError::bad_request(format!("{name}: expected a moment in ISO 8601, such as 2026-11-03T10:00:00Z"))
-    })
+    let parsed = parse_moment(&text, Timestamp::now());
+    parsed.map(Some).map_err(|expected| ApiError::bad_request(format!("{name}: {expected}")))
 }
 
 /// Runs what waits for the disk.
@@ -268,10 +266,12 @@ mod tests {
             assert_eq!(check(text), expected, "{text}");
         }
         assert_eq!(check("2026-11-03"), Ok(Some("2026-11-03T00:00:00Z".to_owned())));
+        let ago = |text: &str| check(text).unwrap().unwrap().parse::<Timestamp>().unwrap();
+        assert!(ago("10m") < ago("5m") && ago("5m") < Timestamp::now());
         for text in ["yesterday", "1730628000", "2026-13-01", "2026-11-03T25:00:00Z"] {
             assert_eq!(
                 check(text),
-                Err("since: expected a moment in ISO 8601, such as 2026-11-03T10:00:00Z".to_owned()),
+                Err("since: expected 15m, 2h, 3d, 2026-11-03 or 2026-11-03T10:00:00Z".to_owned()),
                 "{text}"
             );
         }

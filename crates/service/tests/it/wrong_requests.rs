@@ -65,8 +65,8 @@ const CASES: &[Case] = &[
     // parameters
     Case { method: "GET", target: "/tools/gemini?report=perhaps", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "report=perhaps: expected true or false" },
     Case { method: "GET", target: "/tools/gemini?defaults=maybe", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "keep, strip, describe" },
-    Case { method: "GET", target: "/logs?since=yesterday", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "since: expected a moment in ISO 8601" },
-    Case { method: "GET", target: "/logs?until=12", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "until: expected a moment" },
+    Case { method: "GET", target: "/logs?since=yesterday", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "since: expected 15m, 2h, 3d" },
+    Case { method: "GET", target: "/logs?until=12", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "until: expected 15m, 2h, 3d" },
     Case { method: "GET", target: "/logs?limit=0", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "limit=0: expected a number from 1 to 10000" },
     Case { method: "GET", target: "/logs?limit=10001", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "limit=10001" },
     Case { method: "GET", target: "/logs?limit=ten", headers: "", body: "", status: 400, code: "VALIDATION_ERROR", text: "limit=ten" },

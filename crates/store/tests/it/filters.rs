@@ -252,3 +252,22 @@ fn a_page_ends_at_its_byte_limit_and_the_next_continues() {
     assert_eq!(pages(Some(7), 1), [vec![8], vec![9], vec![10]]);
     assert_eq!(pages(None, 16 << 20), [(1..=10).collect::<Vec<_>>()]);
 }
+
+#[test]
+fn a_provider_is_found_by_its_other_names_too() {
+    let log = CallLog::in_memory(&Options::default()).unwrap();
+    let by = |provider: &str| {
+        let mut call = record(0);
+        call.provider = Some(provider.into());
+        call
+    };
+    write(&log, ["openai", "openai-chat", "gemini", "openai"].map(by));
+    let find = |name: &str, aliases: &[&str]| {
+        let aliases = aliases.iter().map(|alias| (*alias).to_owned()).collect();
+        ids(&log, &filter(|f| (f.provider, f.provider_aliases) = (Some(name.into()), aliases)))
+    };
+    assert_eq!(find("openai", &[]), [1, 4]);
+    assert_eq!(find("openai", &["openai-chat"]), [1, 2, 4]);
+    assert_eq!(find("openai-chat", &["openai", "nobody"]), [1, 2, 4]);
+    assert_eq!(find("nobody", &["gemini"]), [3]);
+}

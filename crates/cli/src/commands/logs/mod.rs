@@ -2,7 +2,6 @@
 
 mod database;
 mod gateway;
-mod moment;
 mod rows;
 
 use std::io::Write as _;
@@ -11,7 +10,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use gateway_config::Problems;
-use gateway_store::{CallStatus, Filter};
+use gateway_dialects::Dialects;
+use gateway_store::{CallStatus, Filter, parse_moment};
 use jiff::Timestamp;
 
 use crate::Outcome;
@@ -63,10 +63,10 @@ struct Conditions {
     #[arg(long, value_parser = words(STATUSES))]
     status: Option<CallStatus>,
     /// Only calls from this moment on: 15m, 2h, 3d, 2026-11-03, 2026-11-03T10:00:00Z
-    #[arg(long, value_name = "MOMENT", value_parser = moment::parse)]
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
     since: Option<Timestamp>,
     /// Only calls before this moment
-    #[arg(long, value_name = "MOMENT", value_parser = moment::parse)]
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
     until: Option<Timestamp>,
     /// How many calls at most, the newest
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -116,12 +116,21 @@ fn report_broken_config(problems: &Problems) {
     );
 }
 
+fn moment(text: &str) -> Result<Timestamp, &'static str> {
+    parse_moment(text, Timestamp::now())
+}
+
 impl Conditions {
     fn filter(&self) -> Filter {
         let mut filter = Filter::default();
         filter.server.clone_from(&self.server);
         filter.tool.clone_from(&self.tool);
         filter.provider.clone_from(&self.provider);
+        if let Some(name) = &self.provider {
+            let dialects = Dialects::builtin();
+            filter.provider_aliases =
+                dialects.names_of(name).filter(|other| other != name).map(str::to_owned).collect();
+        }
         filter.caller.clone_from(&self.caller);
         filter.correlation_id.clone_from(&self.correlation_id);
         filter.status = self.status;

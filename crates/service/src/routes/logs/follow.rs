@@ -80,7 +80,7 @@ impl Position {
 
 /// Where a stream of the gateway's log is.
 struct LogPosition {
-    filter: Filter,
+    filter: Box<Filter>,
     /// Whether what was there at the start is sent.
     begun: bool,
     written: Arc<Notify>,
@@ -88,7 +88,7 @@ struct LogPosition {
 }
 
 impl LogPosition {
-    fn new(gateway: &Gateway, filter: Filter) -> Self {
+    fn new(gateway: &Gateway, filter: Box<Filter>) -> Self {
         let written = Arc::new(Notify::new());
         let wake = Arc::clone(&written);
         // Listening begins before reading, so that nothing falls between the two.
