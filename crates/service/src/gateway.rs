@@ -1,7 +1,7 @@
 //! What the routes share.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gateway_dialects::Dialects;
@@ -41,6 +41,8 @@ pub(crate) struct ServiceState {
     pub(crate) turns: Turns,
     /// The bytes of long bodies that are being read, over all callers.
     pub(crate) bodies: ResultBudget,
+    /// Where the configuration in use comes from. A reload may change it.
+    config_source: Mutex<&'static str>,
 }
 
 impl Gateway {
@@ -57,6 +59,7 @@ impl Gateway {
             idempotency: Idempotency::default(),
             turns: Turns::default(),
             bodies: bodies_of(runtime.config()),
+            config_source: Mutex::new(runtime.config().source),
         };
         Self { runtime, state: Arc::new(state) }
     }
@@ -66,6 +69,16 @@ impl Gateway {
     pub async fn close(&self, drain: Duration) {
         self.state.mcp.stop();
         self.runtime.close(drain).await;
+    }
+
+    /// Notes where the configuration that was just taken over comes from.
+    pub fn set_config_source(&self, source: &'static str) {
+        *self.state.config_source.lock().unwrap_or_else(PoisonError::into_inner) = source;
+    }
+
+    /// Where the configuration in use comes from.
+    pub(crate) fn config_source(&self) -> &'static str {
+        *self.state.config_source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The gateway as an MCP server.

@@ -75,7 +75,7 @@ impl Writer {
                 tracing::error!(%error, "Call log cannot be written; entries are kept and retried.");
             }
             if last_try == Stopping::Yes {
-                tracing::error!(entries = batch.len(), "Call log closed with entries unwritten.");
+                // Whoever closes the log reports how many entries are lost: there may be more than this batch.
                 return Stopping::Yes;
             }
             last_try = self.queue.back_off(pause.saturating_sub(start.elapsed()));

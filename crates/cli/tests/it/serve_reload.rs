@@ -91,6 +91,8 @@ fn a_file_that_is_made_while_the_demo_runs_is_taken() {
     gateway.line("demo: 5 tools");
     sandbox.configure(&json!({"mcpServers": {"mine": {"type": "builtin", "connect": "eager"}}}));
     in_any_order(&mut gateway, &["configuration reloaded: added mine; removed demo", "mine: 5 tools"]);
+    let health = gateway.get("/health");
+    assert_eq!(health["configSource"], "file", "{health}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum_core::response::Response;
 use futures_util::future::join_all;
+use gateway_store::Status;
 use gateway_upstream::{RefusedTool, UpstreamHealth, UpstreamState};
 use http::{StatusCode, Uri};
 use serde_json::{Value, json};
@@ -27,9 +28,7 @@ pub(crate) fn live() -> Response {
 pub(crate) fn ready(gateway: &Gateway, context: &RequestContext, stopping: &CancellationToken) -> Response {
     let servers = gateway.fleet().health();
     let mut reasons = reasons_not_ready(&servers);
-    if gateway.log().status().failing {
-        reasons.push("the call log cannot be written".to_owned());
-    }
+    reasons.extend(log_problem(&gateway.log().status()));
     if stopping.is_cancelled() {
         reasons.push("the gateway is stopping".to_owned());
     }
@@ -57,9 +56,13 @@ pub(crate) async fn health(
     let has_details = may_see_details(&gateway, &context);
     let probes = if wants_probe && has_details { probe(&gateway).await } else { Vec::new() };
     let servers = gateway.fleet().health();
-    let ok = reasons_not_ready(&servers).is_empty();
+    let log = gateway.log().status();
+    let mut reasons = reasons_not_ready(&servers);
+    let ok = reasons.is_empty();
+    reasons.extend(log_problem(&log));
     let refused = gateway.fleet().registry().refused();
     let all_well = refused.is_empty()
+        && !log.failing
         && servers.iter().all(|server| server.ok || server.state == UpstreamState::Disabled);
     let status = match (ok, all_well) {
         (true, true) => "healthy",
@@ -81,14 +84,13 @@ pub(crate) async fn health(
             value
         })
         .collect();
-    let log = gateway.log().status();
     let uptime = u64::try_from(gateway.state.metrics.uptime().as_millis()).unwrap_or(u64::MAX);
     let mut report = json!({
         "ok": ok,
         "status": status,
         "version": version,
         "uptimeMs": uptime,
-        "configSource": gateway.config().source,
+        "configSource": gateway.config_source(),
         "serverCount": servers.len(),
         "servers": described,
         "log": {
@@ -101,6 +103,9 @@ pub(crate) async fn health(
             "bytes": log.database_bytes,
         },
     });
+    if !reasons.is_empty() {
+        report["reasons"] = reasons.into();
+    }
     if let Some(path) = &gateway.log().opened().moved_aside {
         report["log"]["movedAside"] = path.display().to_string().into();
     }
@@ -134,6 +139,12 @@ fn reasons_not_ready(servers: &[UpstreamHealth]) -> Vec<String> {
         return Vec::new();
     }
     used.into_iter().map(why).collect()
+}
+
+/// Why the log is not written, while that lasts.
+fn log_problem(log: &Status) -> Option<String> {
+    let error = log.last_error.as_deref().filter(|_| log.failing)?;
+    Some(format!("the call log cannot be written: {error}"))
 }
 
 /// Asks every server that is not disabled for a sign of life; idle ones are started for it.

@@ -56,9 +56,19 @@ impl Service {
         Self::of(ServiceConfig::default(), fleet, dialects).await
     }
 
-    async fn of(mut config: ServiceConfig, fleet: Fleet, dialects: Dialects) -> Self {
-        config.listen.set_port(0);
+    /// With the demo server and a call log on disk.
+    pub(crate) async fn with_log(log: CallLog) -> Self {
+        let fleet = Fleet::start(vec![UpstreamSpec::new("demo", Endpoint::Demo)], FleetOptions::default());
+        Self::logging(ServiceConfig::default(), fleet, Dialects::builtin(), log).await
+    }
+
+    async fn of(config: ServiceConfig, fleet: Fleet, dialects: Dialects) -> Self {
         let log = CallLog::in_memory(&gateway_store::Options::default()).unwrap();
+        Self::logging(config, fleet, dialects, log).await
+    }
+
+    async fn logging(mut config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
+        config.listen.set_port(0);
         let running = serve(Gateway::new(config, fleet, dialects, log)).await.unwrap();
         Self { running }
     }

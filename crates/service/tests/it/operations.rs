@@ -1,9 +1,14 @@
 //! Health, servers, metrics and the description of it all.
 
+use std::time::Instant;
+
+use gateway_config::Approval;
+use gateway_store::CallLog;
 use gateway_upstream::{ConnectMode, Endpoint, UpstreamSpec};
 use serde_json::{Value, json};
 
 use crate::client::Service;
+use crate::mcp::wire::PATIENCE;
 
 #[tokio::test]
 async fn health_tells_how_each_server_is() {
@@ -85,6 +90,38 @@ async fn readiness_follows_required_servers() {
     assert_eq!((health.status, health.json()["status"].clone()), (200, json!("unhealthy")));
 }
 
+/// Waits until `/health` has a status.
+async fn eventually_healthy(service: &Service, status: &str) -> Value {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        let health = service.get("/health").await.json();
+        if health["status"] == status {
+            return health;
+        }
+        gateway_testkit::pause().await;
+    }
+    panic!("{status} did not come: {}", service.get("/health").await.body);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_degrades_until_it_can() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = CallLog::open(directory.path(), &gateway_store::Options::default()).unwrap();
+    let service = Service::with_log(log).await;
+    let database = rusqlite::Connection::open(directory.path().join(gateway_store::FILE_NAME)).unwrap();
+    database.execute_batch("ALTER TABLE calls RENAME TO elsewhere").unwrap();
+    assert_eq!(service.add(1, 2).await.status, 200, "calls run as long as there is room for their entries");
+    let health = eventually_healthy(&service, "degraded").await;
+    assert_eq!((&health["ok"], &health["log"]["failing"]), (&json!(true), &json!(true)), "{health}");
+    let reason = format!("the call log cannot be written: {}", health["log"]["lastError"].as_str().unwrap());
+    assert_eq!(health["reasons"], json!([reason]));
+    database.execute_batch("ALTER TABLE elsewhere RENAME TO calls").unwrap();
+    let health = eventually_healthy(&service, "healthy").await;
+    assert!(health.get("reasons").is_none() && health["log"]["failing"] == false, "{health}");
+    let entries: Value = service.get("/logs").await.json();
+    assert_eq!(entries.as_array().map(Vec::len), Some(1), "nothing is lost: {entries}");
+}
+
 #[tokio::test]
 async fn servers_are_connected_and_restarted() {
     let service = Service::start().await;
@@ -122,7 +159,7 @@ async fn metrics_count_requests_and_calls() {
     let summary = summary.json();
     assert_eq!(summary["requests"]["total"], 4);
     assert_eq!(summary["requests"]["byEndpoint"]["/tools/{provider}"], 2);
-    assert_eq!(summary["requests"]["byProvider"]["gemini"], 1);
+    assert_eq!(summary["requests"]["byProvider"], json!({"gemini": 1, "openai-chat": 1}));
     assert_eq!(
         summary["errors"],
         json!({"total": 1, "byProvider": {}, "byEndpoint": {"/tools/{provider}": 1}})
@@ -146,6 +183,87 @@ async fn metrics_count_requests_and_calls() {
             assert!(answer.body.lines().any(|found| found == line), "{line}\n{}", answer.body);
         }
     }
+}
+
+/// The lines of the metrics that begin so.
+async fn metrics(service: &Service, begin: &str) -> Vec<String> {
+    let text = service.get("/metrics").await.body;
+    text.lines().filter(|line| line.starts_with(begin)).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn calls_that_nobody_lets_run_have_outcomes_of_their_own() {
+    let service = Service::with(|config| {
+        config.approval.tools =
+            vec![("demo/add".to_owned(), Approval::Deny), ("demo/multiply".to_owned(), Approval::Ask)];
+        config.approval.wait = std::time::Duration::ZERO;
+    })
+    .await;
+    service.add(1, 2).await;
+    service.post("/call_tool", r#"{"server":"demo","tool":"multiply","arguments":{"a":1,"b":2}}"#).await;
+    assert_eq!(
+        metrics(&service, "gateway_calls_total{").await,
+        [
+            r#"gateway_calls_total{server="demo",tool="add",outcome="TOOL_DENIED"} 1"#,
+            r#"gateway_calls_total{server="demo",tool="multiply",outcome="APPROVAL_REQUIRED"} 1"#,
+        ]
+    );
+}
+
+#[tokio::test]
+async fn one_dialect_is_one_provider_however_it_is_named() {
+    let service = Service::start().await;
+    let call = |arguments: &str| json!({"name": "add", "arguments": arguments});
+    let whole = json!({"id": "c", "type": "function", "function": call(r#"{"a":1,"b":2}"#)});
+    for body in [
+        json!({"provider": "openai", "call": whole}),
+        json!({"provider": "openai-chat", "call": whole}),
+        json!({"call": whole}),
+    ] {
+        let answer = service.post("/execute", &body.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    assert_eq!(service.get("/tools/openai").await.status, 200);
+    // Wrong requests are the provider's too, whatever is wrong with them.
+    let unknown =
+        json!({"provider": "openai", "call": {"name": "nothing", "arguments": "{}"}, "errors": "precise"});
+    assert_eq!(service.post("/execute", &unknown.to_string()).await.status, 404);
+    assert_eq!(service.post("/execute", r#"{"provider":"openai","call":{"foo":1}}"#).await.status, 400);
+    assert_eq!(
+        metrics(&service, "gateway_provider").await,
+        [
+            r#"gateway_provider_requests_total{provider="openai-chat"} 6"#,
+            r#"gateway_provider_request_errors_total{provider="openai-chat"} 2"#,
+            r#"gateway_provider_calls_total{provider="openai-chat"} 4"#,
+        ]
+    );
+    for filter in ["openai", "openai-chat", "openai*"] {
+        let entries = service.get(&format!("/logs?provider={filter}&since=5m")).await.json();
+        let providers: Vec<&str> =
+            entries.as_array().unwrap().iter().map(|entry| entry["provider"].as_str().unwrap()).collect();
+        assert_eq!(providers, ["openai-chat"; 4], "{filter}");
+    }
+    assert_eq!(service.get("/logs?provider=gemini").await.json(), json!([]));
+}
+
+#[tokio::test]
+async fn invented_names_are_no_labels() {
+    let service = Service::start().await;
+    for number in 0..30 {
+        service.get(&format!("/tools/invented-{number}")).await;
+        let call = json!({"name": format!("invented_{number}"), "arguments": "{}"});
+        let body = json!({"provider": format!("invented-{number}"), "call": call});
+        service.post("/execute", &body.to_string()).await;
+        let body = json!({"server": format!("invented-{number}"), "tool": "add", "arguments": {}});
+        service.post("/call_tool", &body.to_string()).await;
+        let body = json!({"server": "demo", "tool": format!("invented_{number}"), "arguments": {}});
+        service.post("/call_tool", &body.to_string()).await;
+    }
+    let text = service.get("/metrics").await.body;
+    let invented: Vec<&str> = text.lines().filter(|line| line.contains("invented")).collect();
+    assert_eq!(invented, [""; 0]);
+    let unknown = r#"gateway_calls_total{server="demo",tool="unknown",outcome="TOOL_NOT_FOUND"} 30"#;
+    assert!(text.lines().any(|line| line == unknown), "{text}");
 }
 
 #[tokio::test]

@@ -136,6 +136,7 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, announce
     });
     // First the policy, so that it applies to everything new.
     gateway.set_approval(new.service.approval.clone());
+    gateway.set_config_source(new.service.source);
     // Then the tools, so that they exist before their server does.
     fleet.registry().configure(&new.registry);
     fleet.reload(new.specs.clone(), new.fleet.catalogue.clone());
