@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use gateway_config::{ConfigSource, DotenvScope, Environment, Lookup, Problem, Problems, Secret};
+use gateway_config::{
+    ConfigSource, DotenvScope, Environment, Lookup, OnInvalidServer, Problem, Problems, Secret,
+};
 use gateway_dialects::Dialects;
 use gateway_mcp::client_capabilities;
 use gateway_protocol::printable;
@@ -42,6 +44,7 @@ pub(crate) struct Overrides {
     pub(crate) port: Option<u16>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) log_level: Option<LogLevel>,
+    pub(crate) on_invalid_server: Option<OnInvalidServer>,
 }
 
 /// The validated configuration.
@@ -82,6 +85,7 @@ impl ConfigFlags {
         let unread = setup.warnings.iter().filter(|warning| Path::new(&warning.file).ends_with(".env"));
         report_warnings(unread);
         setup.report_refused();
+        setup.report_invalid();
         Ok(setup)
     }
 
@@ -93,7 +97,8 @@ impl ConfigFlags {
     /// The same, with overriding flags.
     pub(crate) fn read_with(&self, overrides: &Overrides) -> Result<Setup, Problems> {
         let environment = self.environment();
-        let config = gateway_config::load(&self.lookup(), &environment)?;
+        let lookup = Lookup { on_invalid_server: overrides.on_invalid_server, ..self.lookup() };
+        let config = gateway_config::load(&lookup, &environment)?;
         let (mut service, mut warnings) = (config.service, config.warnings);
         overrides.apply(&mut service);
         let demo_only = config.source == ConfigSource::Nothing;
@@ -167,7 +172,12 @@ impl ConfigFlags {
 
     fn lookup(&self) -> Lookup {
         // Without a directory, files keep the paths as given.
-        Lookup { config: self.config.clone(), mcp_config: self.mcp_config.clone(), directory: PathBuf::new() }
+        Lookup {
+            config: self.config.clone(),
+            mcp_config: self.mcp_config.clone(),
+            directory: PathBuf::new(),
+            on_invalid_server: None,
+        }
     }
 }
 
@@ -203,14 +213,25 @@ impl Overrides {
 
 impl Setup {
     /// Checks that a new configuration can replace this one. It cannot if the file of this one is gone: a deleted file must not
-    /// remove keys, policies and servers.
-    pub(crate) fn successor(&self, new: Self) -> Result<Self, Problems> {
+    /// remove keys, policies and servers. A server whose new entry is invalid goes on under its entry of this one, as all do
+    /// if the whole file is invalid: a slip in an editor must not stop what works.
+    pub(crate) fn successor(&self, mut new: Self) -> Result<Self, Problems> {
         match (&self.main_file, &new.main_file) {
             (Some(file), None) => {
                 let message = "the file is gone; put it back, or start the gateway again to run without it";
                 Err(Problems { errors: vec![Problem::of_file(file, message)], warnings: Vec::new() })
             }
-            _ => Ok(new),
+            _ => {
+                for spec in new.specs.iter_mut().filter(|spec| spec.endpoint == Endpoint::Invalid) {
+                    let earlier = self.specs.iter().find(|old| old.id == spec.id && !old.is_off());
+                    if let Some(earlier) = earlier {
+                        let problems = std::mem::take(&mut spec.problems);
+                        *spec = earlier.clone();
+                        spec.problems = problems;
+                    }
+                }
+                Ok(new)
+            }
         }
     }
 
@@ -231,6 +252,15 @@ impl Setup {
         for refused in &self.registry.refused {
             let problem = refused.problem.to_string();
             let _ = writeln!(stderr, "error: {}; this tool is left out", printable(&problem));
+        }
+    }
+
+    /// Reports which servers are left out, and why. A gateway logs it.
+    fn report_invalid(&self) {
+        let mut stderr = terminal::errors();
+        for problem in self.specs.iter().flat_map(|spec| &spec.problems) {
+            let problem = problem.to_string();
+            let _ = writeln!(stderr, "error: {}; this server is left out", printable(&problem));
         }
     }
 

@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gateway_notation::pattern::is_pattern;
-use gateway_notation::pointer;
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
@@ -20,9 +18,12 @@ use crate::jsonc::Document;
 use crate::key::Secret;
 use crate::problem::{Problem, Problems};
 use crate::registry;
-use crate::server::{is_disabled, read_server, servers_schema};
+use crate::server::servers_schema;
+use crate::servers::{
+    OnInvalidServer, SERVER_BLOCKS, check_references, read_servers, report_duplicates, server_blocks,
+};
 use crate::service::{self, ServiceConfig};
-use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
+use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 use crate::tool::{RefusedTool, RegistryConfig, ToolHandler, ToolSpec};
 
 /// What is configured.
@@ -58,9 +59,6 @@ pub enum ConfigSource {
     Nothing,
 }
 
-/// Names of the members at the top that hold servers.
-pub(crate) const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
-
 /// Reads the text of a configuration file. `file` is how problems name it.
 pub fn parse(file: &Path, text: &str, environment: &Environment<'_>) -> Result<GatewayConfig, Problems> {
     let problems = RefCell::default();
@@ -72,7 +70,11 @@ pub fn parse(file: &Path, text: &str, environment: &Environment<'_>) -> Result<G
 /// What has been read so far, from one or more files.
 #[derive(Default)]
 pub(crate) struct Parts {
+    /// The files, as problems name them.
+    files: Vec<String>,
     pub(crate) servers: Vec<UpstreamSpec>,
+    /// What becomes of all if the entry of a server is invalid.
+    pub(crate) on_invalid_server: OnInvalidServer,
     clash: ClashPolicy,
     groups: BTreeMap<String, ToolGroup>,
     registry: RegistryConfig,
@@ -105,6 +107,7 @@ impl Parts {
         environment: &Environment<'_>,
         problems: &RefCell<Problems>,
     ) {
+        self.files.push(file.display().to_string());
         let before = (problems.borrow().errors.len(), problems.borrow().warnings.len());
         let refuse = |line: usize, message: String| {
             let problem = Problem { line: Some(line), ..Problem::of_file(file, message) };
@@ -133,12 +136,19 @@ impl Parts {
             problems,
             secrets: RefCell::default(),
         };
-        for pointer in &document.duplicates {
-            context.error(pointer, "stands here twice; keep one of them");
-        }
         let top = Item { context: &context, pointer: String::new(), value: &document.value };
         let blocks = server_blocks(&top);
-        self.read_servers(&top, &blocks);
+        report_duplicates(&top, &blocks);
+        if blocks.is_empty() {
+            let text = "Config file must have a \"servers\" object (or \"mcpServers\")";
+            self.without_servers.push(top.context.problem("", text));
+        } else {
+            self.has_servers = true;
+            read_servers(&mut self.servers, &blocks);
+            if blocks.iter().all(|block| block.object().is_some_and(Map::is_empty)) {
+                top.warn("Config file has no servers defined");
+            }
+        }
         if role == Role::Whole {
             Fields::read(&context, "", members, |at| {
                 // Who has tools needs no servers.
@@ -146,31 +156,8 @@ impl Parts {
                 self.read_fields(at);
             });
         }
-        self.check_references(&top, &blocks);
+        check_references(&mut self.servers, &self.groups, &top, &blocks);
         problems.borrow_mut().sort_by_line(before);
-    }
-
-    fn read_servers(&mut self, top: &Item<'_>, blocks: &[Item<'_>]) {
-        if blocks.is_empty() {
-            let text = "Config file must have a \"servers\" object (or \"mcpServers\")";
-            self.without_servers.push(top.context.problem("", text));
-            return;
-        }
-        self.has_servers = true;
-        for (name, entry) in blocks.iter().flat_map(Item::present_members) {
-            let Some(members) = entry.object() else { continue };
-            if name.trim().is_empty() {
-                entry.error("a server needs a name");
-            } else if self.servers.iter().any(|server| server.id.as_str() == name) {
-                entry.error(&format!("Server \"{name}\" is configured twice"));
-            } else if let Value::Object(members) = entry.expand(is_disabled(members)) {
-                let read = |at: &mut Fields<'_>| read_server(name, at);
-                self.servers.extend(Fields::read(entry.context, &entry.pointer, &members, read));
-            }
-        }
-        if blocks.iter().all(|block| block.object().is_some_and(Map::is_empty)) {
-            top.warn("Config file has no servers defined");
-        }
     }
 
     /// Reads everything at the top of the file; the servers were read before.
@@ -184,6 +171,9 @@ impl Parts {
         let about = "What happens when two servers have a tool of the same name: nobody has it, each has its server's \
                      name in front, or the first server has it.";
         at.set("clash", about, &mut self.clash);
+        let about =
+            "What happens when the entry of a server is invalid: that server is left out, or nothing starts.";
+        at.set("onInvalidServer", about, &mut self.on_invalid_server);
         at.set("groups", "Named sets of tools.", &mut self.groups);
         self.read_registry(at);
         let own = at.known.len();
@@ -253,32 +243,6 @@ impl Parts {
         }
     }
 
-    /// Servers that are named but do not exist.
-    fn check_references(&self, top: &Item<'_>, blocks: &[Item<'_>]) {
-        let entries = || blocks.iter().flat_map(Item::members);
-        let find = |name: &str| self.servers.iter().find(|server| server.id.as_str() == name);
-        let exists = |name: &str| find(name).is_some() || entries().any(|(known, _)| known == name);
-        for (name, entry) in entries() {
-            let Some(Fallback::Server(fallback)) = find(name).and_then(|server| server.fallback.as_ref())
-            else {
-                continue;
-            };
-            let at = entry.inner("fallback", entry.value);
-            if !exists(fallback.as_str()) {
-                at.error(&format!("no server is called \"{fallback}\""));
-            } else if find(fallback.as_str()).is_some_and(|server| server.disabled) {
-                at.warn(&format!("server \"{fallback}\" is disabled"));
-            }
-        }
-        for (name, group) in &self.groups {
-            let missing = group.servers.iter().find(|pattern| !is_pattern(pattern) && !exists(pattern));
-            if let Some(missing) = missing {
-                let text = format!("no server is called \"{missing}\"");
-                top.context.warn(&pointer::join("/groups", name), &text);
-            }
-        }
-    }
-
     pub(crate) fn finish(
         mut self,
         problems: RefCell<Problems>,
@@ -290,7 +254,18 @@ impl Parts {
         if !self.has_servers {
             problems.errors.extend(self.without_servers);
         }
-        if !problems.errors.is_empty() {
+        let invalid: Vec<Problem> =
+            self.servers.iter().flat_map(|server| server.problems.iter().cloned()).collect();
+        let has_own = !self.registry.tools.is_empty() || !self.registry.resources.is_empty();
+        let is_usable =
+            |server: &UpstreamSpec| !server.is_off() && (has_own || server.endpoint != Endpoint::Registry);
+        let is_in_vain = !invalid.is_empty() && !self.servers.iter().any(is_usable);
+        let is_refused = self.on_invalid_server == OnInvalidServer::Fail && !invalid.is_empty();
+        if !problems.errors.is_empty() || is_in_vain || is_refused {
+            problems.errors.extend(invalid);
+            // As a reader goes through the files.
+            let index = |file: &String| self.files.iter().position(|known| known == file);
+            problems.errors.sort_by_key(|error| (index(&error.file).unwrap_or(usize::MAX), error.line));
             problems.errors.extend(self.registry.refused.into_iter().map(|refused| refused.problem));
             return Err(problems);
         }
@@ -357,16 +332,6 @@ fn read_tool(name: &str, entry: &Item<'_>, most_bytes: usize) -> Option<ToolSpec
         Some(_) | None => {}
     }
     tool
-}
-
-fn server_blocks<'a>(top: &Item<'a>) -> Vec<Item<'a>> {
-    // VS Code's settings hold the same block one level deeper.
-    let names = SERVER_BLOCKS.map(|name| format!("/{name}")).into_iter().chain(["/mcp/servers".to_owned()]);
-    let blocks = names.filter_map(|pointer| {
-        let value = top.value.pointer(&pointer).filter(|value| !value.is_null())?;
-        Some(Item { context: top.context, pointer, value })
-    });
-    blocks.filter(|block| block.object().is_some()).collect()
 }
 
 /// What `${workspaceFolder}` is: the folder of the file, or the one above if that is an editor's.

@@ -38,6 +38,7 @@ mod registry;
 mod resource;
 mod schema;
 mod server;
+mod servers;
 mod service;
 mod spec;
 mod template;
@@ -59,6 +60,7 @@ pub use locate::{CONFIG_FILE, Lookup, load, load_settings};
 pub use problem::{Problem, Problems};
 pub use resource::{ResourceDefinition, ResourceSpec, StaticContents, template_values};
 pub use schema::json_schema;
+pub use servers::OnInvalidServer;
 pub use service::{
     ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RESULT_BYTES, RateLimit, SearchMode,
     ServiceConfig,

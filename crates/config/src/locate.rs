@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::environment::Environment;
 use crate::file::{ConfigSource, GatewayConfig, Parts, Role};
 use crate::problem::{Problem, Problems};
+use crate::servers::OnInvalidServer;
 use crate::service::ServiceConfig;
 use crate::spec::{Endpoint, UpstreamSpec};
 use crate::words::split_words;
@@ -24,6 +25,8 @@ pub struct Lookup {
     pub mcp_config: Option<PathBuf>,
     /// The working directory.
     pub directory: PathBuf,
+    /// What becomes of the configuration if the entry of a server is invalid; as the file says if absent.
+    pub on_invalid_server: Option<OnInvalidServer>,
 }
 
 /// Finds the configuration and reads it.
@@ -34,7 +37,8 @@ pub struct Lookup {
 /// `MCP_LOG_PATH`. Without these: nothing, and a warning.
 pub fn load(lookup: &Lookup, environment: &Environment<'_>) -> Result<GatewayConfig, Problems> {
     let problems = RefCell::default();
-    let (parts, source) = read(lookup, environment, &problems);
+    let (mut parts, source) = read(lookup, environment, &problems);
+    parts.on_invalid_server = lookup.on_invalid_server.unwrap_or(parts.on_invalid_server);
     parts.finish(problems, source, environment)
 }
 

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::fields::describe;
-use crate::file::{Parts, SERVER_BLOCKS};
+use crate::file::Parts;
 use crate::registry::tool_schema;
 use crate::server::server_schema;
+use crate::servers::SERVER_BLOCKS;
 
 /// The schema, made by the functions that read the file.
 pub fn json_schema() -> Value {

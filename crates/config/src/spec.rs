@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fields::Words;
+use crate::problem::Problem;
 use crate::tool::LONGEST_TOOL_TIMEOUT;
 
 /// The name of an upstream, as the configuration has it.
@@ -74,6 +75,8 @@ pub struct UpstreamSpec {
     pub watch_paths: Vec<PathBuf>,
     /// Names of variables that its process does not inherit: those that hold keys of the gateway.
     pub hidden_env: Arc<[String]>,
+    /// What is wrong with its entry. Its endpoint is [`Endpoint::Invalid`] then, unless it goes on under an earlier entry.
+    pub problems: Vec<Problem>,
 }
 
 impl UpstreamSpec {
@@ -97,11 +100,23 @@ impl UpstreamSpec {
             fallback_on: FallbackOn::default(),
             watch_paths: Vec::new(),
             hidden_env: Arc::default(),
+            problems: Vec::new(),
         }
     }
-}
 
-impl UpstreamSpec {
+    /// Whether nothing is ever connected for it: it is disabled, or its entry is invalid.
+    pub fn is_off(&self) -> bool {
+        self.disabled || self.endpoint == Endpoint::Invalid
+    }
+
+    /// Whether both describe the same server, whatever is wrong with their entries.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        if self.problems == other.problems {
+            return self == other;
+        }
+        Self { problems: Vec::new(), ..self.clone() } == Self { problems: Vec::new(), ..other.clone() }
+    }
+
     /// The registered tools as an upstream of this name. Each tool has a time of its own, so that calls have none.
     pub fn registry(name: &str) -> Self {
         let mut spec = Self::new(name, Endpoint::Registry);
@@ -151,6 +166,8 @@ pub enum Endpoint {
     Workspace(WorkspaceSpec),
     /// The registered tools, in process.
     Registry,
+    /// Nothing that could be connected to: the entry is invalid.
+    Invalid,
 }
 
 /// Secrets stand in environments and headers, so only names are shown.
@@ -173,6 +190,7 @@ impl fmt::Debug for Endpoint {
             Self::Demo => formatter.write_str("Demo"),
             Self::Workspace(spec) => formatter.debug_tuple("Workspace").field(spec).finish(),
             Self::Registry => formatter.write_str("Registry"),
+            Self::Invalid => formatter.write_str("Invalid"),
         }
     }
 }
@@ -191,13 +209,14 @@ fn address_without_secrets(url: &str) -> String {
 }
 
 impl Endpoint {
-    /// The word for people: `stdio`, `http`, `sse` or `builtin`.
+    /// The word for people: `stdio`, `http`, `sse` or `builtin`; `none` for an invalid entry.
     pub fn transport(&self) -> &'static str {
         match self {
             Self::Stdio { .. } => "stdio",
             Self::Http { mode: HttpMode::Auto | HttpMode::Streamable, .. } => "http",
             Self::Http { mode: HttpMode::Sse, .. } => "sse",
             Self::Demo | Self::Workspace(_) | Self::Registry => "builtin",
+            Self::Invalid => "none",
         }
     }
 }

@@ -67,7 +67,7 @@ impl View {
                 servers.into_iter().cloned().collect()
             }
         };
-        let is_on = |id: &UpstreamId| fleet.spec(id.as_str()).is_some_and(|spec| !spec.disabled);
+        let is_on = |id: &UpstreamId| fleet.spec(id.as_str()).is_some_and(|spec| !spec.is_off());
         servers.into_iter().filter(is_on).collect()
     }
 

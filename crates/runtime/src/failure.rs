@@ -209,6 +209,7 @@ pub fn call_code(error: &CallError) -> &'static str {
         CallError::UnknownTool { .. } => code::TOOL_NOT_FOUND,
         CallError::Blocked { .. } => code::FORBIDDEN,
         CallError::Disabled { .. }
+        | CallError::Misconfigured { .. }
         | CallError::Unreachable { .. }
         | CallError::Unlisted { .. }
         | CallError::Lost { .. } => code::CONNECTION_ERROR,

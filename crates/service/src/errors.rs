@@ -219,7 +219,7 @@ fn precise_status(failure: &Failure) -> StatusCode {
 pub(crate) fn call_status(error: &CallError) -> StatusCode {
     match error {
         CallError::UnknownUpstream { .. } | CallError::UnknownTool { .. } => StatusCode::NOT_FOUND,
-        CallError::Disabled { .. } => StatusCode::CONFLICT,
+        CallError::Disabled { .. } | CallError::Misconfigured { .. } => StatusCode::CONFLICT,
         CallError::Blocked { .. } => StatusCode::FORBIDDEN,
         CallError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
         CallError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,

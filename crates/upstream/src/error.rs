@@ -22,6 +22,14 @@ pub enum CallError {
         /// The upstream.
         upstream: UpstreamId,
     },
+    /// The entry of the upstream in the configuration is invalid.
+    #[error("server `{upstream}` is left out, because its entry in the configuration is invalid: {reason}")]
+    Misconfigured {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// Why.
+        reason: String,
+    },
     /// The upstream has no such tool.
     #[error("server `{upstream}` has no tool `{tool}`")]
     UnknownTool {
@@ -136,6 +144,7 @@ impl CallError {
         match self {
             Self::UnknownUpstream { .. } => None,
             Self::Disabled { upstream }
+            | Self::Misconfigured { upstream, .. }
             | Self::UnknownTool { upstream, .. }
             | Self::Blocked { upstream, .. }
             | Self::Unreachable { upstream, .. }
@@ -155,6 +164,7 @@ impl CallError {
         match self {
             Self::UnknownUpstream { .. }
             | Self::Disabled { .. }
+            | Self::Misconfigured { .. }
             | Self::UnknownTool { .. }
             | Self::Blocked { .. }
             | Self::Unreachable { .. }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use gateway_config::OnInvalidServer;
 use gateway_mcp::{Endpoint, serve_stdio};
 use gateway_runtime::Runtime;
 use gateway_service::{LogFormat, LogLevel};
@@ -32,12 +33,19 @@ pub(crate) struct Mcp {
     /// What to log on standard error: error, warn, info or debug [default: `LOG_LEVEL`, the file's, else warn]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
+    /// Do not start if the entry of any server is invalid, instead of leaving that server out
+    #[arg(long)]
+    strict: bool,
 }
 
 impl Mcp {
     pub(crate) fn run(&self) -> Result<Outcome> {
-        let overrides =
-            Overrides { host: None, port: None, data: self.data.clone(), log_level: self.log_level };
+        let overrides = Overrides {
+            data: self.data.clone(),
+            log_level: self.log_level,
+            on_invalid_server: self.strict.then_some(OnInvalidServer::Fail),
+            ..Overrides::default()
+        };
         let setup = self.config.read_with(&overrides)?;
         setup.report_warnings();
         setup.install_logs(LogFormat::Text)?;

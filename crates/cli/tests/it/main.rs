@@ -14,6 +14,7 @@ mod demo;
 mod dialects;
 mod dotenv;
 mod history;
+mod invalid_servers;
 mod left_out;
 mod links;
 mod logs;

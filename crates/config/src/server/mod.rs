@@ -14,10 +14,10 @@ use crate::spec::{
     Endpoint, Fallback, FallbackOn, HttpMode, Limits, RestartPolicy, Timeouts, UpstreamId, UpstreamSpec,
 };
 
-/// Reads an entry. `None` if it has no usable endpoint, after reporting why.
-pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> Option<UpstreamSpec> {
+/// Reads an entry. Its endpoint is [`Endpoint::Invalid`] if there is no usable one, after reporting why.
+pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> UpstreamSpec {
     at.ignore(IGNORED);
-    let mut spec = UpstreamSpec::new(name, Endpoint::Demo);
+    let mut spec = UpstreamSpec::new(name, Endpoint::Invalid);
     // Everything else is read also if the endpoint is wrong, so that all errors are reported.
     let endpoint = endpoint(name, at);
     at.set("protocol", "Which era of MCP to speak; asked by default.", &mut spec.protocol);
@@ -40,8 +40,8 @@ pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> Option<UpstreamSpe
     let mut paths = Vec::new();
     at.set("watchPaths", "Files whose change restarts the server.", &mut paths);
     spec.watch_paths = paths.iter().map(|path| at.context.source.environment.path(path)).collect();
-    spec.endpoint = endpoint?;
-    Some(spec)
+    spec.endpoint = endpoint.unwrap_or(Endpoint::Invalid);
+    spec
 }
 
 /// Whether an entry is switched off. Asked before anything else, as such an entry need not be complete.

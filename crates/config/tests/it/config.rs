@@ -490,8 +490,8 @@ fn wrong_fields_are_refused() {
         (r#""args": [{}]"#, "must be a list of texts"),
     ];
     for (fields, expected) in cases {
-        let text =
-            format!(r#"{{"servers": {{"y": {{"command": "y"}}, "x": {{"command": "x", {fields}}}}}}}"#);
+        let servers = format!(r#"{{"y": {{"command": "y"}}, "x": {{"command": "x", {fields}}}}}"#);
+        let text = format!(r#"{{"onInvalidServer": "fail", "servers": {servers}}}"#);
         let found: Vec<String> =
             read(&text).unwrap_err().errors.into_iter().map(|error| error.message).collect();
         assert_eq!(found, [expected], "{fields}");

@@ -5,6 +5,7 @@
 mod config;
 mod config_files;
 mod documented;
+mod invalid_entries;
 mod service;
 mod tools;
 mod workspace;

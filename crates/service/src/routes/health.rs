@@ -61,9 +61,10 @@ pub(crate) async fn health(
     let ok = reasons.is_empty();
     reasons.extend(log_problem(&log));
     let refused = gateway.fleet().registry().refused();
+    let is_well = |server: &UpstreamHealth| server.ok && server.config_problems.is_empty();
     let all_well = refused.is_empty()
         && !log.failing
-        && servers.iter().all(|server| server.ok || server.state == UpstreamState::Disabled);
+        && servers.iter().all(|server| is_well(server) || server.state == UpstreamState::Disabled);
     let status = match (ok, all_well) {
         (true, true) => "healthy",
         (true, false) => "degraded",
@@ -150,21 +151,21 @@ fn log_problem(log: &Status) -> Option<String> {
 /// Asks every server that is not disabled for a sign of life; idle ones are started for it.
 async fn probe(gateway: &Gateway) -> Vec<(String, Value)> {
     let servers = gateway.fleet().health();
-    let asked = servers.into_iter().filter(|server| server.state != UpstreamState::Disabled).map(
-        |server| async move {
-            let name = server.id.as_str().to_owned();
-            let began = Instant::now();
-            let outcome = tokio::time::timeout(PROBE, gateway.fleet().ping(&name)).await;
-            let took = began.elapsed().as_secs_f64() * 1_000.0;
-            let value = match outcome {
-                Ok(Ok(_)) => json!({"ok": true, "durationMs": took}),
-                Ok(Err(error)) => json!({"ok": false, "durationMs": took, "error": error.to_string()}),
-                Err(_) => {
-                    json!({"ok": false, "durationMs": took, "error": format!("no answer within {PROBE:?}")})
-                }
-            };
-            (name, value)
-        },
-    );
+    let is_off =
+        |server: &UpstreamHealth| matches!(server.state, UpstreamState::Disabled | UpstreamState::Invalid);
+    let asked = servers.into_iter().filter(|server| !is_off(server)).map(|server| async move {
+        let name = server.id.as_str().to_owned();
+        let began = Instant::now();
+        let outcome = tokio::time::timeout(PROBE, gateway.fleet().ping(&name)).await;
+        let took = began.elapsed().as_secs_f64() * 1_000.0;
+        let value = match outcome {
+            Ok(Ok(_)) => json!({"ok": true, "durationMs": took}),
+            Ok(Err(error)) => json!({"ok": false, "durationMs": took, "error": error.to_string()}),
+            Err(_) => {
+                json!({"ok": false, "durationMs": took, "error": format!("no answer within {PROBE:?}")})
+            }
+        };
+        (name, value)
+    });
     join_all(asked).await
 }

@@ -126,6 +126,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         "ok": health.ok,
         "required": health.required,
         "reason": health.reason,
+        "configProblems": Some(&health.config_problems).filter(|problems| !problems.is_empty()),
         "era": health.era.as_ref().map(gateway_protocol::Era::version),
         "serverName": health.server.as_ref().map(|(name, _)| name),
         "version": health.server.as_ref().map(|(_, version)| version),
@@ -167,6 +168,6 @@ fn status(health: &UpstreamHealth) -> &'static str {
         UpstreamState::Connecting => "connecting",
         UpstreamState::Connected => "connected",
         UpstreamState::Idle | UpstreamState::Closed => "disconnected",
-        UpstreamState::Waiting | UpstreamState::Crashing => "failed",
+        UpstreamState::Invalid | UpstreamState::Waiting | UpstreamState::Crashing => "failed",
     }
 }

@@ -33,7 +33,7 @@ impl LocalChannel {
                 Server::Workspace(server?)
             }
             Endpoint::Registry => Server::Registry(registry),
-            Endpoint::Stdio { .. } | Endpoint::Http { .. } => {
+            Endpoint::Stdio { .. } | Endpoint::Http { .. } | Endpoint::Invalid => {
                 return Err(ConnectError::NotMcp { reason: "it is no built-in server".to_owned() });
             }
         };

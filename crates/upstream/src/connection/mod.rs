@@ -405,7 +405,7 @@ async fn open_endpoint(attempt: &Attempt<'_>, registry: Registry) -> Result<Open
             stdio::open(attempt, &program).await
         }
         Endpoint::Http { url, headers, mode } => http::open(attempt, url, headers, *mode).await,
-        Endpoint::Demo | Endpoint::Workspace(_) | Endpoint::Registry => {
+        Endpoint::Demo | Endpoint::Workspace(_) | Endpoint::Registry | Endpoint::Invalid => {
             let channel = LocalChannel::new(spec, registry)?;
             Ok(Opened {
                 transport: "builtin",

@@ -244,6 +244,7 @@ impl Fleet {
             CallError::Lost { .. } => upstream.spec.fallback_on.lost && tool.idempotent,
             CallError::UnknownUpstream { .. }
             | CallError::Disabled { .. }
+            | CallError::Misconfigured { .. }
             | CallError::UnknownTool { .. }
             | CallError::Blocked { .. }
             | CallError::Unlisted { .. }

@@ -14,6 +14,8 @@ use crate::catalogue::DefinitionChange;
 pub enum UpstreamState {
     /// Configured, but switched off.
     Disabled,
+    /// Configured, but its entry is invalid, so that it is left out.
+    Invalid,
     /// Not started yet, or stopped because nobody called it; the next use starts it.
     Idle,
     /// Starting.
@@ -33,6 +35,7 @@ impl UpstreamState {
     pub fn name(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
+            Self::Invalid => "invalid",
             Self::Idle => "idle",
             Self::Connecting => "connecting",
             Self::Connected => "connected",
@@ -44,7 +47,7 @@ impl UpstreamState {
 
     /// Whether waiting for it is pointless right now.
     pub(super) fn is_down(self) -> bool {
-        matches!(self, Self::Disabled | Self::Waiting | Self::Crashing | Self::Closed)
+        matches!(self, Self::Disabled | Self::Invalid | Self::Waiting | Self::Crashing | Self::Closed)
     }
 }
 
@@ -60,7 +63,7 @@ impl fmt::Display for UpstreamState {
 pub struct UpstreamHealth {
     /// Its name.
     pub id: UpstreamId,
-    /// `stdio`, `http`, `sse` or `builtin`.
+    /// `stdio`, `http`, `sse` or `builtin`; `none` if its entry is invalid.
     pub transport: &'static str,
     /// Where it stands.
     pub state: UpstreamState,
@@ -68,6 +71,8 @@ pub struct UpstreamHealth {
     pub ok: bool,
     /// Why not.
     pub reason: Option<String>,
+    /// What is wrong with its entry in the configuration. If it is connected all the same, then under an earlier entry.
+    pub config_problems: Vec<String>,
     /// Whether the gateway is not ready without it.
     pub required: bool,
     /// How it is spoken to.

@@ -387,7 +387,7 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
             }
         }
         Endpoint::Http { url, .. } => hash.update(url.as_bytes()),
-        Endpoint::Demo | Endpoint::Registry => {}
+        Endpoint::Demo | Endpoint::Registry | Endpoint::Invalid => {}
         Endpoint::Workspace(workspace) => hash.update(workspace.root.as_os_str().as_encoded_bytes()),
     }
     let mut key = format!("{:x}", hash.finalize());

@@ -52,7 +52,7 @@ pub use watch::{FileWatch, watch_files};
 
 use memory::Memory;
 use tool_key::tool_key;
-use upstream::{Command, Upstream, standby};
+use upstream::{Command, Upstream, log_problems, standby};
 
 /// What the fleet needs to know beside the upstreams.
 #[derive(Clone, Debug)]
@@ -287,8 +287,8 @@ impl Fleet {
     /// Ends an upstream's connection and starts it anew; a crashing one is revived.
     pub async fn restart(&self, id: &str) -> Result<(), CallError> {
         let upstream = self.upstream(id)?;
-        if upstream.spec.disabled {
-            return Err(CallError::Disabled { upstream: upstream.spec.id.clone() });
+        if let Some(error) = upstream.off() {
+            return Err(error);
         }
         upstream.reconnected().await
     }
@@ -347,7 +347,10 @@ impl Shared {
         let mut started = Vec::new();
         for spec in specs {
             let id = spec.id.clone();
-            if let Some(same) = old.get(&id).filter(|upstream| *upstream.spec == spec) {
+            let before = old.get(&id);
+            log_problems(&spec, before.map(|upstream| upstream.facts().problems.clone()));
+            if let Some(same) = before.filter(|upstream| upstream.spec.is_same_server(&spec)) {
+                same.facts().problems = spec.problems;
                 new.insert(id, Arc::clone(same));
                 continue;
             }

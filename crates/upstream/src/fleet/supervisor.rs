@@ -75,7 +75,7 @@ type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
 impl Supervisor {
     async fn run(&mut self, commands: &mut mpsc::Receiver<Command>) {
-        if self.upstream.spec.disabled {
+        if self.upstream.spec.is_off() {
             return std::future::pending().await;
         }
         loop {

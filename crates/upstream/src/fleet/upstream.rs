@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use gateway_config::{Fallback, OnDefinitionChange, UpstreamSpec};
+use gateway_config::{Endpoint, Fallback, OnDefinitionChange, Problem, UpstreamSpec};
 use gateway_protocol::{Era, RawJson};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::error;
 
 use crate::catalogue::ToolListing;
 use crate::connection::Connection;
@@ -70,6 +71,8 @@ pub(super) enum ListingState {
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
+    /// What is wrong with its entry in the configuration.
+    pub(super) problems: Vec<Problem>,
     tools: Option<Arc<ToolListing>>,
     /// What is listed for it instead of its own tools.
     stand_in: Option<Arc<ToolListing>>,
@@ -93,7 +96,12 @@ const ORDERS: usize = 16;
 impl Upstream {
     pub(super) fn new(spec: UpstreamSpec, standby: Option<Arc<Self>>) -> (Self, mpsc::Receiver<Command>) {
         let (commands, receiver) = mpsc::channel(ORDERS);
-        let state = if spec.disabled { UpstreamState::Disabled } else { UpstreamState::Idle };
+        let state = match (spec.disabled, &spec.endpoint) {
+            (true, _) => UpstreamState::Disabled,
+            (false, Endpoint::Invalid) => UpstreamState::Invalid,
+            (false, _) => UpstreamState::Idle,
+        };
+        let facts = Facts { problems: spec.problems.clone(), ..Facts::default() };
         let upstream = Self {
             spec: Arc::new(spec),
             connection: ArcSwapOption::empty(),
@@ -103,7 +111,7 @@ impl Upstream {
             stop: CancellationToken::new(),
             standby,
             commands,
-            facts: Mutex::default(),
+            facts: Mutex::new(facts),
             last_used: AtomicU64::new(0),
             born: Instant::now(),
             late: AtomicBool::new(false),
@@ -125,9 +133,8 @@ impl Upstream {
         if let Some(connection) = self.live() {
             return Ok(connection);
         }
-        let id = || self.spec.id.clone();
-        if self.spec.disabled {
-            return Err(CallError::Disabled { upstream: id() });
+        if let Some(error) = self.off() {
+            return Err(error);
         }
         let mut state = self.state.subscribe();
         let before = self.facts().last_attempt;
@@ -154,7 +161,7 @@ impl Upstream {
         match tokio::time::timeout(self.spec.timeouts.connect, waiting).await {
             Ok(outcome) => outcome,
             Err(_) => Err(CallError::Unreachable {
-                upstream: id(),
+                upstream: self.spec.id.clone(),
                 reason: format!("still connecting after {:?}", self.spec.timeouts.connect),
             }),
         }
@@ -182,7 +189,7 @@ impl Upstream {
 
     /// Whether its tools are known, or not to be had for now.
     pub(super) fn is_settled(&self) -> bool {
-        self.is_clear() || self.spec.disabled || self.late.load(Ordering::Relaxed)
+        self.is_clear() || self.spec.is_off() || self.late.load(Ordering::Relaxed)
     }
 
     fn is_clear(&self) -> bool {
@@ -256,7 +263,7 @@ impl Upstream {
 
     /// Whether it was tried in vain and has never listed its tools.
     pub(super) fn is_missing(&self) -> bool {
-        if self.spec.disabled || self.live().is_some() {
+        if self.spec.is_off() || self.live().is_some() {
             return false;
         }
         let facts = self.facts();
@@ -272,10 +279,23 @@ impl Upstream {
             .is_some_and(|tool| !tool.is_empty())
     }
 
+    /// Why nothing is ever connected for it; `None` if it can be used.
+    pub(super) fn off(&self) -> Option<CallError> {
+        let upstream = || self.spec.id.clone();
+        if self.spec.disabled {
+            return Some(CallError::Disabled { upstream: upstream() });
+        }
+        // Callers need not learn where the file is.
+        let reason =
+            || self.facts().problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>();
+        (self.spec.endpoint == Endpoint::Invalid)
+            .then(|| CallError::Misconfigured { upstream: upstream(), reason: reason().join("; ") })
+    }
+
     /// Why its tools are not known; `None` if they are.
     pub(super) fn unlisted(&self) -> Option<CallError> {
-        if self.spec.disabled {
-            return Some(CallError::Disabled { upstream: self.spec.id.clone() });
+        if let Some(error) = self.off() {
+            return Some(error);
         }
         if self.own_tools().is_some() {
             return None;
@@ -348,11 +368,13 @@ impl Upstream {
             UpstreamState::Connected => live.is_some() && listing == ListingState::Known,
             UpstreamState::Idle => facts.tools.is_some() || facts.reason.is_none(),
             UpstreamState::Disabled
+            | UpstreamState::Invalid
             | UpstreamState::Connecting
             | UpstreamState::Waiting
             | UpstreamState::Crashing
             | UpstreamState::Closed => false,
         };
+        let config_problems: Vec<String> = facts.problems.iter().map(ToString::to_string).collect();
         UpstreamHealth {
             id: self.spec.id.clone(),
             transport: facts.transport.unwrap_or_else(|| self.spec.endpoint.transport()),
@@ -360,9 +382,12 @@ impl Upstream {
             ok,
             reason: if self.spec.disabled {
                 Some("disabled by configuration".to_owned())
+            } else if self.spec.endpoint == Endpoint::Invalid {
+                Some(config_problems.join("; "))
             } else {
                 facts.reason.clone()
             },
+            config_problems,
             required: self.spec.required,
             era: facts.era.clone(),
             server: facts.server.clone(),
@@ -419,7 +444,7 @@ fn millis(duration: Duration) -> u64 {
 /// The command that takes over, as an upstream of its own: it starts when it is needed first, and is spoken to as the
 /// upstream that it stands in for.
 pub(super) fn standby(upstream: &UpstreamSpec) -> Option<UpstreamSpec> {
-    let Some(Fallback::Command(endpoint)) = upstream.fallback.as_ref().filter(|_| !upstream.disabled) else {
+    let Some(Fallback::Command(endpoint)) = upstream.fallback.as_ref().filter(|_| !upstream.is_off()) else {
         return None;
     };
     let mut spec = UpstreamSpec::new(&format!("{}/fallback", upstream.id), endpoint.clone());
@@ -429,4 +454,19 @@ pub(super) fn standby(upstream: &UpstreamSpec) -> Option<UpstreamSpec> {
     spec.limits.clone_from(&upstream.limits);
     spec.hidden_env = Arc::clone(&upstream.hidden_env);
     Some(spec)
+}
+
+/// Logs what is wrong with an entry, unless it was logged before.
+pub(super) fn log_problems(spec: &UpstreamSpec, before: Option<Vec<Problem>>) {
+    if spec.problems.is_empty() || before.is_some_and(|before| before == spec.problems) {
+        return;
+    }
+    let upstream = &spec.id;
+    for problem in &spec.problems {
+        if spec.endpoint == Endpoint::Invalid {
+            error!(%upstream, %problem, "Server left out: its entry in the configuration is invalid.");
+        } else {
+            error!(%upstream, %problem, "Entry of a server is invalid; it goes on under the earlier one.");
+        }
+    }
 }

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gateway_protocol::printable;
-use gateway_upstream::{ConnectMode, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState};
+use gateway_upstream::{
+    ConnectMode, Endpoint, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -82,10 +84,24 @@ impl Announcer {
         }
     }
 
+    /// Reports a server whose new entry is invalid and that goes on under its earlier one.
+    pub(super) fn kept(&self, spec: &UpstreamSpec) {
+        for problem in &spec.problems {
+            let plain = format!("{}: its new entry is invalid, the earlier one stays: {problem}", spec.id);
+            let value = json!({
+                "event": "entry-refused", "server": spec.id.as_str(), "error": problem.to_string(),
+            });
+            self.announce(&plain, &value);
+        }
+    }
+
     /// Reports the state of a server that does not start by itself.
     pub(super) fn resting(&self, spec: &UpstreamSpec) {
         let (state, text) = if spec.disabled {
             (UpstreamState::Disabled, "")
+        } else if spec.endpoint == Endpoint::Invalid {
+            let reasons: Vec<String> = spec.problems.iter().map(ToString::to_string).collect();
+            return self.server(&spec.id, UpstreamState::Invalid, Some(&reasons.join("; ")), "");
         } else if spec.connect == ConnectMode::Lazy {
             (UpstreamState::Idle, ", starts when it is needed")
         } else {
@@ -167,7 +183,10 @@ impl Announcer {
                     last.state = Some(state);
                     return !same;
                 }
-                UpstreamState::Disabled | UpstreamState::Idle | UpstreamState::Closed => {}
+                UpstreamState::Disabled
+                | UpstreamState::Invalid
+                | UpstreamState::Idle
+                | UpstreamState::Closed => {}
             }
             last.state.replace(state) != Some(state)
         })

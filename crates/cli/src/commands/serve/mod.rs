@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use gateway_config::OnInvalidServer;
 use gateway_service::{LogFormat, LogLevel};
 
 use crate::Outcome;
@@ -35,6 +36,9 @@ pub(crate) struct Serve {
     /// What to log on standard error: error, warn, info or debug [default: `LOG_LEVEL`, the file's, else warn; info with --json]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
+    /// Do not start if the entry of any server is invalid, instead of leaving that server out
+    #[arg(long)]
+    strict: bool,
     /// Threads that serve [default: `TOKIO_WORKER_THREADS`, else one for each core, at most 4]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -50,6 +54,7 @@ impl Serve {
             port: self.port,
             data: self.data.clone(),
             log_level: self.log_level,
+            on_invalid_server: self.strict.then_some(OnInvalidServer::Fail),
         };
         let load = || self.config.read_with(&overrides);
         let setup = load()?;

@@ -99,7 +99,7 @@ impl Watches {
 
 /// The paths to watch, by what their change means.
 fn wanted(setup: &Setup) -> Vec<(Vec<PathBuf>, Changed)> {
-    let servers = setup.specs.iter().filter(|spec| !spec.disabled);
+    let servers = setup.specs.iter().filter(|spec| !spec.is_off());
     let paths = servers.map(|spec| (spec.watch_paths.clone(), Changed::WatchPath(spec.id.clone())));
     std::iter::once((setup.files.clone(), Changed::Configuration)).chain(paths).collect()
 }
@@ -146,8 +146,13 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, announce
         if old.service.approval == new.service.approval { "" } else { "; the approval policy changed" };
     announcer.announce(&format!("configuration reloaded: {}{tools}{policy}", difference.text()), &value);
     announcer.refused(&new.registry.refused);
-    for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
-        announcer.resting(spec);
+    for spec in &new.specs {
+        if !spec.is_off() {
+            announcer.kept(spec);
+        }
+        if difference.is_new(&spec.id) {
+            announcer.resting(spec);
+        }
     }
     *old = new;
 }
@@ -168,7 +173,9 @@ impl Difference {
         for spec in new {
             match before.get(&spec.id) {
                 None => difference.added.push(spec.id.clone()),
-                Some(same) if **same == *spec => {}
+                // What is wrong with an invalid entry may be another thing by now.
+                Some(same)
+                    if same.is_same_server(spec) && (!spec.is_off() || same.problems == spec.problems) => {}
                 Some(_) => difference.changed.push(spec.id.clone()),
             }
         }

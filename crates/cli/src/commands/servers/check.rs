@@ -34,12 +34,13 @@ impl Check {
             Some(file) => self.config.with_file(file).read(),
             None => self.config.read(),
         };
-        let (errors, warnings, servers) = match found {
+        let (errors, warnings, servers): (Vec<_>, _, _) = match found {
             Ok(mut setup) => {
                 setup.warnings.extend(programs::missing(&setup));
-                // The gateway would start without these tools; for a check they are errors.
-                let refused = setup.registry.refused.into_iter().map(|refused| refused.problem).collect();
-                (refused, setup.warnings, Some(setup.specs.len()))
+                // The gateway would start without these servers and tools; for a check they are errors.
+                let invalid = setup.specs.iter().flat_map(|spec| spec.problems.clone());
+                let refused = setup.registry.refused.into_iter().map(|refused| refused.problem);
+                (invalid.chain(refused).collect(), setup.warnings, Some(setup.specs.len()))
             }
             Err(problems) => (problems.errors, problems.warnings, None),
         };

@@ -26,7 +26,7 @@ pub(super) fn missing(setup: &Setup) -> Vec<Problem> {
             Some((path.display().to_string(), document))
         })
         .collect();
-    let used = setup.specs.iter().filter(|spec| !spec.disabled);
+    let used = setup.specs.iter().filter(|spec| !spec.is_off());
     used.filter_map(|spec| Some((spec, reason(spec)?)))
         .map(|(spec, message)| {
             let (file, line, field) = location(spec.id.as_str(), &files);
