@@ -29,8 +29,9 @@ pub(crate) struct State {
     runtime: Runtime,
     pub(crate) sessions: Sessions,
     pub(crate) listeners: Arc<Listeners>,
-    /// The tools of each view, as they are shown.
+    /// The tools of each view, as they are shown, by the era of who sees them.
     pub(crate) tools: PerView<Arc<[RawJson]>>,
+    pub(crate) legacy_tools: PerView<Arc<[RawJson]>>,
     pub(crate) finders: PerView<Arc<Finder>>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stopping: CancellationToken,
@@ -47,6 +48,7 @@ impl Endpoint {
             sessions,
             listeners: Arc::default(),
             tools: PerView::default(),
+            legacy_tools: PerView::default(),
             finders: PerView::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

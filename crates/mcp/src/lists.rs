@@ -19,15 +19,16 @@ use gateway_runtime::lists::renamed;
 /// How long callers of the modern era may keep a list, in milliseconds, if nobody notifies them of changes.
 pub(crate) const LIST_TTL: u64 = 60_000;
 
-fn tools_of(endpoint: &Endpoint, view: &View) -> Arc<[RawJson]> {
+fn tools_of(endpoint: &Endpoint, view: &View, is_modern: bool) -> Arc<[RawJson]> {
     let catalogue = endpoint.fleet().catalogue();
-    endpoint.state().tools.get(view, catalogue.version(), || {
+    let kept = if is_modern { &endpoint.state().tools } else { &endpoint.state().legacy_tools };
+    kept.get(view, catalogue.version(), || {
         let shown = |tool: &gateway_upstream::CatalogueTool| {
-            let (shown, name) = (tool.without_hidden(), view.name_of(tool));
-            let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
-            renamed.unwrap_or_else(|| shown.clone())
+            let (shown, name) = (tool.for_clients(is_modern)?, view.name_of(tool));
+            let renamed = (name != tool.name).then(|| renamed(&shown, "name", name)).flatten();
+            Some(renamed.unwrap_or_else(|| shown.into_owned()))
         };
-        view.tools(&catalogue).into_iter().map(shown).collect()
+        view.tools(&catalogue).into_iter().filter_map(shown).collect()
     })
 }
 
@@ -49,7 +50,7 @@ pub(crate) async fn list(
                     note = Some(said);
                     shown
                 }
-                None => tools_of(&caller.endpoint, &caller.view),
+                None => tools_of(&caller.endpoint, &caller.view, caller.is_modern()),
             }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {

@@ -7,7 +7,11 @@ use crate::sandbox::Sandbox;
 /// Runs the endpoint over `messages` and gives its answers by id.
 #[track_caller]
 fn answers(arguments: &[&str], messages: &[Value]) -> Vec<Value> {
-    let sandbox = Sandbox::new();
+    answers_in(&Sandbox::new(), arguments, messages)
+}
+
+#[track_caller]
+fn answers_in(sandbox: &Sandbox, arguments: &[&str], messages: &[Value]) -> Vec<Value> {
     let lines: Vec<String> = messages.iter().map(Value::to_string).collect();
     let input = format!("{}\n", lines.join("\n"));
     let mut command = assert_cmd::Command::from_std(sandbox.command(arguments));
@@ -75,4 +79,123 @@ fn a_group_that_does_not_exist_is_named() {
         assert_cmd::Command::from_std(sandbox.command(&["mcp", "--group", "nowhere"])).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "error: no group or server is called `nowhere`\n");
+}
+
+/// A server that lists what is in the file `tools.json`.
+const LISTING: &str = r#"while read -r line; do
+id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
+[ -n "$id" ] || continue
+case "$line" in
+*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}}\n' "$id" ;;
+*tools/list*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}\n' "$id" "$(cat tools.json)" ;;
+*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+esac; done"#;
+
+/// What is wrong with a tool by the schema of MCP.
+fn fault(tool: &Value, is_modern: bool) -> Option<&'static str> {
+    let is = |value: &Value, check: fn(&Value) -> bool| value.is_null() || check(value);
+    let members = tool.as_object()?;
+    let schema = &tool["inputSchema"];
+    let properties = schema["properties"].as_object();
+    let output = &tool["outputSchema"];
+    let rules = [
+        (tool["name"].is_string(), "name"),
+        (schema["type"] == "object", "inputSchema.type"),
+        (schema.get("properties").is_none() == properties.is_none(), "inputSchema.properties"),
+        (properties.is_none_or(|all| all.values().all(Value::is_object)), "a property"),
+        (
+            schema
+                .get("required")
+                .is_none_or(|names| names.as_array().is_some_and(|all| all.iter().all(Value::is_string))),
+            "inputSchema.required",
+        ),
+        (members.values().all(|value| !value.is_null()), "a null"),
+        (is(&tool["title"], Value::is_string), "title"),
+        (is(&tool["description"], Value::is_string), "description"),
+        (is(&tool["annotations"], Value::is_object), "annotations"),
+        (is(&tool["annotations"]["readOnlyHint"], Value::is_boolean), "a hint"),
+        (
+            output.is_null() || (output.is_object() && (is_modern || output["type"] == "object")),
+            "outputSchema",
+        ),
+    ];
+    rules.into_iter().find(|(is_kept, _)| !is_kept).map(|(_, rule)| rule)
+}
+
+#[test]
+fn one_malformed_tool_spoils_no_list() {
+    let sandbox = Sandbox::new();
+    let object = json!({"type": "object"});
+    let tools = json!([
+        {"name": "right", "inputSchema": object},
+        {"name": "missing"},
+        {"name": "null", "inputSchema": null},
+        {"name": "untyped", "inputSchema": {"properties": {"a": true, "b": {}}, "required": null}},
+        {"name": "nullable", "inputSchema": {"type": ["object", "null"]}},
+        {"name": "labels", "inputSchema": object, "title": 1, "description": null, "annotations": {"readOnlyHint": "yes"}},
+        {"name": "output", "inputSchema": object, "outputSchema": {"type": "array"}},
+        {"name": "outputless", "inputSchema": object, "outputSchema": null},
+        {"name": "text", "inputSchema": "x"},
+        {"name": "string", "inputSchema": {"type": "string"}},
+        {"name": "list", "inputSchema": []},
+        {"description": "nameless", "inputSchema": object},
+    ]);
+    sandbox.write("tools.json", &tools.to_string());
+    sandbox.configure(&json!({"mcpServers": {
+        "odd": {"command": "sh", "args": ["-c", LISTING], "env": {"PATH": "/usr/bin:/bin"}, "connect": "eager"},
+        "demo": {"type": "builtin"},
+    }}));
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let old = answers_in(
+        &sandbox,
+        &["mcp"],
+        &[
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
+        ],
+    );
+    let new = answers_in(&sandbox, &["mcp"], &[modern(2, "tools/list", json!({}))]);
+    for (answer, is_modern) in [(old.last().unwrap(), false), (new.last().unwrap(), true)] {
+        let listed = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        for tool in listed {
+            assert_eq!(fault(tool, is_modern), None, "{tool}");
+        }
+        let names: Vec<&str> = listed.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        let shown = ["right", "missing", "null", "untyped", "nullable", "labels", "output", "outputless"];
+        assert_eq!(names.get(5..), Some(shown.as_slice()), "the demo has five");
+        let untyped = json!({"properties": {"a": {}, "b": {}}, "type": "object"});
+        assert_eq!(listed[8]["inputSchema"], untyped);
+        assert_eq!(listed[11].get("outputSchema").is_some(), is_modern);
+    }
+
+    let mut gateway = sandbox.serve(&["--json"]);
+    gateway.line("\"tools\":12");
+    for path in ["/health", "/servers"] {
+        let answer = gateway.get(path);
+        let odd =
+            answer["servers"].as_array().unwrap().iter().find(|server| server["name"] == "odd").unwrap();
+        let rows: Vec<(u64, &str)> = odd["malformedTools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| (row["index"].as_u64().unwrap(), row["withheld"].as_str().unwrap()))
+            .collect();
+        let expected = [
+            (1, "no"),
+            (2, "no"),
+            (3, "no"),
+            (4, "no"),
+            (5, "no"),
+            (7, "no"),
+            (8, "mcp"),
+            (9, "mcp"),
+            (10, "mcp"),
+            (11, "all"),
+        ];
+        assert_eq!(rows, expected, "{odd}");
+    }
+    let (_, rest) = gateway.stop();
+    let logged = gateway.running.seen.iter().chain(&rest).filter(|line| line.contains("\"index\":")).count();
+    assert_eq!(logged, 10, "each once, and before anybody asked for a list");
 }

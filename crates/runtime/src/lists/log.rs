@@ -1,7 +1,8 @@
 //! What the log says about lists that are rendered.
 //!
-//! Lists are kept, so that a line stands for a list and not for a request. Tools that are not in a list are logged once for
-//! as long as the gateway runs, however many lists they are missing from.
+//! Lists are kept, so that a line stands for a list and not for a request. Tools that a dialect cannot have are logged once for
+//! as long as the gateway runs, however many lists they are missing from. Tools that are in no list are logged when their
+//! server lists them.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -22,7 +23,7 @@ pub(super) struct ListLog(Mutex<HashSet<u64>>);
 impl ListLog {
     /// A list that was rendered.
     pub(super) fn rendered(&self, rendered: &Rendered) {
-        let Some(dialect) = &rendered.dialect else { return self.left_out(&rendered.catalogue) };
+        let Some(dialect) = &rendered.dialect else { return };
         let profile = dialect.name.as_str();
         let (count, quarantined) = (rendered.wire_names().count(), rendered.quarantined.len());
         let servers = rendered.servers().join(",");
@@ -35,19 +36,6 @@ impl ListLog {
             let (server, name) = (tool.server.as_str(), tool.name.as_str());
             if self.is_new(&(profile, server, name, reason)) {
                 tracing::warn!(tool = name, server, profile, reason, "Tool withheld.");
-            }
-        }
-        self.left_out(&rendered.catalogue);
-    }
-
-    /// The tools that are in no list.
-    fn left_out(&self, catalogue: &Catalogue) {
-        for left in unwanted(catalogue) {
-            let (server, name, reason) =
-                (left.server.as_str(), left.name.as_deref(), left.reason.to_string());
-            if self.is_new(&(server, name, left.index, &reason)) {
-                let tool = name.unwrap_or("(without a name)");
-                tracing::warn!(tool, server, place = left.index, reason, "Tool left out.");
             }
         }
     }

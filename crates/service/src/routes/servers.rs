@@ -3,7 +3,8 @@
 use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_upstream::{
-    AcceptError, CallError, CatalogueTool, DefinitionNotice, UpstreamHealth, UpstreamId, UpstreamState,
+    AcceptError, CallError, CatalogueTool, DefinitionNotice, MalformedTool, UpstreamHealth, UpstreamId,
+    UpstreamState, Withheld,
 };
 use http::StatusCode;
 use serde::Deserialize;
@@ -117,6 +118,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
     };
     let changes: Vec<Value> = health.changed_definitions.iter().map(described).collect();
     let has_changes = !changes.is_empty();
+    let malformed: Vec<Value> = health.malformed_tools.iter().map(describe_malformed).collect();
     let mut value = json!({
         "name": health.id.as_str(),
         "transport": health.transport,
@@ -136,6 +138,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         "nextAttemptMs": health.next_attempt_ms,
         "inFlight": health.in_flight,
         "process": health.process,
+        "malformedTools": (!malformed.is_empty()).then_some(malformed),
         "stderr": Some(&health.stderr).filter(|text| !text.is_empty()),
         "changedDefinitions": has_changes.then_some(changes),
         "changesFingerprint": has_changes.then(|| health.changes_fingerprint()),
@@ -145,6 +148,20 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         members.retain(|_, fact| !fact.is_null());
     }
     value
+}
+
+fn describe_malformed(tool: &MalformedTool) -> Value {
+    let mut row = json!({"index": tool.index, "reason": tool.reason});
+    if let Some(name) = &tool.name {
+        row["tool"] = name.as_str().into();
+    }
+    row["withheld"] = match tool.withheld {
+        Withheld::FromNobody => "no",
+        Withheld::FromClients => "mcp",
+        Withheld::FromAll => "all",
+    }
+    .into();
+    row
 }
 
 /// A tool whose own name is reserved for another server. Without `given` it is only reached by naming its server.

@@ -11,6 +11,7 @@ use gateway_notation::pattern::{any_matches, matching};
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
 use serde_json::{Map, Value};
 
+use super::conform::{Conformed, conform, without_output_schema};
 use super::view::{self, Labels, Members};
 use super::{Fingerprint, LeftOut, LeftOutReason, canonical_name};
 use crate::long_work;
@@ -34,6 +35,8 @@ pub struct ListedTool {
     pub effective: Option<RawJson>,
     /// Its definition without hidden and injected parameters, if there are any.
     visible: Option<RawJson>,
+    /// How clients of MCP may see it.
+    conformed: Conformed,
     /// What models see of it, while there is room for trees.
     tree: Option<Value>,
     /// Its name for people.
@@ -87,6 +90,24 @@ impl ListedTool {
     /// The definition to show to those who take it as it is: without the hidden and injected parameters.
     pub fn without_hidden(&self) -> &RawJson {
         self.visible.as_ref().unwrap_or_else(|| self.shown())
+    }
+
+    /// The definition to show to clients of MCP, who drop a whole list for one definition that is not as MCP has it; `None` if
+    /// they cannot be shown any.
+    pub fn for_clients(&self, is_modern: bool) -> Option<Cow<'_, RawJson>> {
+        if self.conformed.is_withheld {
+            return None;
+        }
+        let shown = self.conformed.repaired.as_ref().unwrap_or_else(|| self.without_hidden());
+        if self.conformed.has_modern_output && !is_modern {
+            return without_output_schema(shown).map(Cow::Owned);
+        }
+        Some(Cow::Borrowed(shown))
+    }
+
+    /// What MCP does not allow in its definition.
+    pub fn faults(&self) -> &[String] {
+        &self.conformed.faults
     }
 
     /// [The definition that models see](Self::without_hidden) as a value; `null` if it is too deep to be read.
@@ -150,6 +171,7 @@ impl ListedTool {
             .then(|| view::without_parameters(effective.as_ref().unwrap_or(definition), is_hidden))
             .flatten();
         let fingerprint = Fingerprint::of(&name, &members);
+        let conformed = conform(visible.as_ref().or(effective.as_ref()).unwrap_or(definition));
         let tree = match visible.as_ref().or(effective.as_ref()) {
             Some(seen_by_models) => seen_by_models.read().ok(),
             None => members.whole(),
@@ -160,6 +182,7 @@ impl ListedTool {
             definition: definition.clone(),
             effective,
             visible,
+            conformed,
             tree,
             read_only,
             destructive: !read_only && labels.destructive.unwrap_or(true),
@@ -199,6 +222,34 @@ pub(crate) struct ToolListing {
     /// Bytes of the definitions whose trees are kept.
     pub(crate) tree_bytes: usize,
 }
+
+/// A tool that is not as MCP has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MalformedTool {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its index in the listing.
+    pub index: usize,
+    /// What is wrong with it.
+    pub reason: String,
+    /// Who is not shown it for that.
+    pub withheld: Withheld,
+}
+
+/// Who is not shown a tool that is malformed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// Everybody is shown it, repaired where need be.
+    FromNobody,
+    /// Clients of MCP. What providers are shown is up to their dialects.
+    FromClients,
+    /// Nobody is shown it.
+    FromAll,
+}
+
+/// Most tools of one server that are reported as malformed.
+const MALFORMED: usize = 100;
 
 impl ToolListing {
     /// Reads the definitions that `known`, an earlier listing under the same configuration, does not hold. Trees are kept while
@@ -245,6 +296,30 @@ impl ToolListing {
         long_work::reading(bytes, || definitions.iter().enumerate().for_each(&mut take));
         listing.tools.shrink_to_fit();
         listing
+    }
+
+    /// The tools that are not as MCP has them, in the order of the listing; the first hundred where there are many.
+    pub(crate) fn malformed(&self) -> Vec<MalformedTool> {
+        let is_wanted =
+            |left: &&LeftOut| !matches!(left.reason, LeftOutReason::NotAllowed | LeftOutReason::Denied);
+        let left_out = self.left_out.iter().filter(is_wanted).map(|left| MalformedTool {
+            name: left.name.clone(),
+            index: left.index,
+            reason: left.reason.to_string(),
+            withheld: Withheld::FromAll,
+        });
+        let faulty = self.tools.iter().filter(|tool| !tool.faults().is_empty()).map(|tool| {
+            let index = self.definitions.iter().position(|definition| *definition == tool.definition);
+            let withheld =
+                if tool.conformed.is_withheld { Withheld::FromClients } else { Withheld::FromNobody };
+            let (name, reason) = (Some(tool.name.clone()), tool.faults().join("; "));
+            MalformedTool { name, index: index.unwrap_or_default(), reason, withheld }
+        });
+        let mut malformed: Vec<MalformedTool> =
+            left_out.take(MALFORMED).chain(faulty.take(MALFORMED)).collect();
+        malformed.sort_by_key(|tool| tool.index);
+        malformed.truncate(MALFORMED);
+        malformed
     }
 }
 

@@ -15,6 +15,7 @@
 
 mod build;
 mod changes;
+mod conform;
 mod filter;
 mod fingerprint;
 mod listed;
@@ -34,7 +35,7 @@ pub(crate) use changes::changed_parts;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart};
 pub use filter::ToolFilter;
 pub use fingerprint::Fingerprint;
-pub use listed::ListedTool;
+pub use listed::{ListedTool, MalformedTool, Withheld};
 pub(crate) use listed::{TREE_BYTES, ToolListing};
 pub use lookup::{LookupError, canonical_name, canonical_splits};
 

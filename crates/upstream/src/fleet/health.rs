@@ -7,7 +7,7 @@ use gateway_protocol::Era;
 
 use super::memory::{fingerprint_of_all, shown_fingerprint};
 use super::tool_key::tool_key;
-use crate::catalogue::DefinitionChange;
+use crate::catalogue::{DefinitionChange, MalformedTool};
 
 /// Where an upstream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,8 @@ pub struct UpstreamHealth {
     pub process: Option<u32>,
     /// The end of its standard error.
     pub stderr: String,
+    /// Tools that are not as MCP has them.
+    pub malformed_tools: Vec<MalformedTool>,
     /// Definitions that are others than they were.
     pub changed_definitions: Vec<DefinitionNotice>,
     /// Requests of the server that were refused, since the gateway runs.

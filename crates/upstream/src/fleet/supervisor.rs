@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gateway_config::Endpoint;
+use gateway_config::{Endpoint, UpstreamSpec};
 use gateway_protocol::{ListKind, method};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -17,7 +17,7 @@ use super::listing::{ListError, Listing, list};
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
-use crate::catalogue::ToolListing;
+use crate::catalogue::{MalformedTool, ToolListing, Withheld};
 use crate::connection::{ConnectOptions, Connection, ServerEvent};
 use crate::error::ConnectError;
 
@@ -399,6 +399,7 @@ async fn read_tools(
     let known = upstream.own_tools();
     let listing = ToolListing::read(spec, entries, known.as_deref(), shared.room_for_trees(&upstream));
     let tools = listing.definitions.len();
+    log_malformed(spec, &listing.malformed(), &known.map(|known| known.malformed()).unwrap_or_default());
     // First, so that nobody ever sees a definition that is blocked.
     shared.compare_definitions(&upstream, &listing).await;
     upstream.set_tools(listing);
@@ -407,6 +408,26 @@ async fn read_tools(
     shared.save_soon();
     shared.notify(FleetEvent::Listed { upstream: spec.id.clone(), tools });
     Ok(ttl)
+}
+
+/// Logs tools that are not as MCP has them, unless the list before had them too.
+fn log_malformed(spec: &UpstreamSpec, malformed: &[MalformedTool], before: &[MalformedTool]) {
+    let is_known = |tool: &MalformedTool| {
+        before.iter().any(|known| (&known.name, &known.reason) == (&tool.name, &tool.reason))
+    };
+    for MalformedTool { name, index, reason, withheld, .. } in malformed.iter().filter(|tool| !is_known(tool))
+    {
+        let (server, tool) = (&spec.id, name.as_deref().unwrap_or("(without a name)"));
+        match withheld {
+            Withheld::FromAll => warn!(tool, %server, index, reason, "Tool left out."),
+            Withheld::FromClients => {
+                warn!(tool, %server, index, reason, "Tool is not shown to clients of MCP.");
+            }
+            Withheld::FromNobody => {
+                warn!(tool, %server, index, reason, "Tool is malformed; it is repaired for clients of MCP.");
+            }
+        }
+    }
 }
 
 /// Waits for a moment, or for ever.

@@ -400,6 +400,7 @@ impl Upstream {
             in_flight: live.as_ref().map_or(0, |connection| connection.in_flight()),
             process: live.as_ref().and_then(|connection| connection.process()),
             stderr: live.as_ref().map_or_else(|| facts.stderr.clone(), |connection| connection.stderr()),
+            malformed_tools: facts.tools.as_ref().map(|tools| tools.malformed()).unwrap_or_default(),
             changed_definitions: facts.notices.clone(),
             refused_requests: self.refused.load(Ordering::Relaxed),
         }
