@@ -1,7 +1,8 @@
 //! The configuration file: JSON with comments, whose servers are the block that people already have.
 //!
 //! Accepted as they are: `mcpServers` (Claude, Cursor, Windsurf, Cline, Gemini CLI, Copilot), `servers` and `mcp.servers`
-//! (VS Code), `context_servers` (Zed). Everything else at the top is ours.
+//! (VS Code, `OpenCode`), `context_servers` (Zed), `mcp_servers` (Codex, in TOML), `extensions` (Goose, in YAML). Everything else
+//! at the top is ours.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,17 +15,19 @@ use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::environment::Environment;
 use crate::expand::Source;
 use crate::fields::{Context, Fields, Item};
-use crate::jsonc::Document;
+use crate::jsonc::{Document, JsoncError};
 use crate::key::Secret;
 use crate::problem::{Problem, Problems};
 use crate::registry;
 use crate::server::servers_schema;
 use crate::servers::{
-    OnInvalidServer, SERVER_BLOCKS, check_references, read_servers, report_duplicates, server_blocks,
+    Locations, OnInvalidServer, SERVER_BLOCKS, check_references, is_of_opencode, read_servers,
+    report_duplicates, server_blocks, without_servers,
 };
 use crate::service::{self, ServiceConfig};
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 use crate::tool::{RefusedTool, RegistryConfig, ToolHandler, ToolSpec};
+use crate::{toml_text, yaml_text};
 
 /// What is configured.
 #[derive(Clone, Debug)]
@@ -43,8 +46,17 @@ pub struct GatewayConfig {
     pub settings: BTreeMap<String, Secret>,
     /// Where all this comes from.
     pub source: ConfigSource,
+    locations: Locations,
     /// What should be looked at.
     pub warnings: Vec<Problem>,
+}
+
+impl GatewayConfig {
+    /// Where the program or the address of a server is configured, for a problem that shows only when it is used.
+    pub fn location(&self, server: &UpstreamId) -> Problem {
+        let of_environment = || Problem::of_variable(server.as_str(), "");
+        self.locations.get(server).cloned().unwrap_or_else(of_environment)
+    }
 }
 
 /// Where a configuration comes from.
@@ -70,9 +82,11 @@ pub fn parse(file: &Path, text: &str, environment: &Environment<'_>) -> Result<G
 /// What has been read so far, from one or more files.
 #[derive(Default)]
 pub(crate) struct Parts {
-    /// The files, as problems name them.
+    /// The files, as problems name them; and those that are read for their servers only.
     files: Vec<String>,
+    client_files: Vec<String>,
     pub(crate) servers: Vec<UpstreamSpec>,
+    locations: Locations,
     /// What becomes of all if the entry of a server is invalid.
     pub(crate) on_invalid_server: OnInvalidServer,
     clash: ClashPolicy,
@@ -108,20 +122,24 @@ impl Parts {
         problems: &RefCell<Problems>,
     ) {
         self.files.push(file.display().to_string());
+        if role == Role::Servers {
+            self.client_files.push(file.display().to_string());
+        }
         let before = (problems.borrow().errors.len(), problems.borrow().warnings.len());
         let refuse = |line: usize, message: String| {
             let problem = Problem { line: Some(line), ..Problem::of_file(file, message) };
             problems.borrow_mut().errors.push(problem);
         };
-        let document = match Document::parse(text) {
+        let (notation, parse) = notation_of(file);
+        let document = match parse(text) {
             Ok(document) => document,
             Err(error) => {
-                let message = format!("not JSON: {}, column {}", error.message, error.column);
+                let message = format!("not {notation}: {}, column {}", error.message, error.column);
                 return refuse(error.line, message);
             }
         };
         let Value::Object(members) = &document.value else {
-            return refuse(1, "must be a JSON object".to_owned());
+            return refuse(1, format!("must be a {notation} object"));
         };
         let path = directory.join(file);
         let context = Context {
@@ -140,11 +158,10 @@ impl Parts {
         let blocks = server_blocks(&top);
         report_duplicates(&top, &blocks);
         if blocks.is_empty() {
-            let text = "Config file must have a \"servers\" object (or \"mcpServers\")";
-            self.without_servers.push(top.context.problem("", text));
+            self.without_servers.push(without_servers(&top));
         } else {
             self.has_servers = true;
-            read_servers(&mut self.servers, &blocks);
+            read_servers(&mut self.servers, &mut self.locations, &blocks);
             if blocks.iter().all(|block| block.object().is_some_and(Map::is_empty)) {
                 top.warn("Config file has no servers defined");
             }
@@ -182,7 +199,11 @@ impl Parts {
             let mut value = at.members.get(*name).cloned().unwrap_or_default();
             // One client has its servers there.
             if let (&"mcp", Value::Object(members)) = (name, &mut value) {
-                members.retain(|name, _| !SERVER_BLOCKS.contains(&name.as_str()) && name != "inputs");
+                members.retain(|name, value| {
+                    !SERVER_BLOCKS.contains(&name.as_str())
+                        && name != "inputs"
+                        && !is_of_opencode(name, value)
+                });
             }
             if !value.is_null() && value != json!({}) {
                 self.settings.insert((*name).to_owned(), Secret::new(value.to_string()));
@@ -252,8 +273,13 @@ impl Parts {
         let service = self.take_service(&source, environment, &problems);
         let mut problems = problems.into_inner();
         if !self.has_servers {
-            problems.errors.extend(self.without_servers);
+            problems.errors.append(&mut self.without_servers);
         }
+        // Another file has some, but whoever names this one expects to get them.
+        let of_another_client = |problem: &Problem| self.client_files.contains(&problem.file);
+        problems
+            .warnings
+            .extend(self.without_servers.iter().filter(|problem| of_another_client(problem)).cloned());
         let invalid: Vec<Problem> =
             self.servers.iter().flat_map(|server| server.problems.iter().cloned()).collect();
         let has_own = !self.registry.tools.is_empty() || !self.registry.resources.is_empty();
@@ -282,6 +308,7 @@ impl Parts {
         Ok(GatewayConfig {
             catalogue: CatalogueRules { clash: self.clash, groups: self.groups, order },
             servers: self.servers,
+            locations: self.locations,
             registry: self.registry,
             service,
             settings: self.settings,
@@ -332,6 +359,18 @@ fn read_tool(name: &str, entry: &Item<'_>, most_bytes: usize) -> Option<ToolSpec
         Some(_) | None => {}
     }
     tool
+}
+
+/// Reads the text of a file.
+type Reader = fn(&str) -> Result<Document, JsoncError>;
+
+/// How a file is written, by the end of its name, and who reads it.
+fn notation_of(file: &Path) -> (&'static str, Reader) {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => ("TOML", toml_text::parse),
+        Some("yaml" | "yml") => ("YAML", yaml_text::parse),
+        _ => ("JSON", Document::parse),
+    }
 }
 
 /// What `${workspaceFolder}` is: the folder of the file, or the one above if that is an editor's.

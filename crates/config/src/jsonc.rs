@@ -34,6 +34,12 @@ pub struct JsoncError {
     pub message: String,
 }
 
+impl JsoncError {
+    pub(crate) fn at(text: &str, offset: usize, message: &str) -> Self {
+        error_at(text.as_bytes(), offset, message)
+    }
+}
+
 impl Document {
     /// Reads a text.
     pub fn parse(text: &str) -> Result<Self, JsoncError> {
@@ -47,6 +53,16 @@ impl Document {
         index.add("", plain.trim(), plain.trim());
         let Index { offsets, repeated: duplicates, .. } = index;
         Ok(Self { plain, value, offsets, duplicates })
+    }
+
+    /// What another notation gave: its text, and where each member begins in it.
+    pub(crate) fn located(
+        text: &str,
+        value: Value,
+        offsets: HashMap<String, usize>,
+        duplicates: Vec<String>,
+    ) -> Self {
+        Self { plain: text.to_owned(), value, offsets, duplicates }
     }
 
     /// The line, from 1, of what a JSON Pointer leads to: the line of its key, if it has one. If the pointer leads nowhere,

@@ -42,9 +42,11 @@ mod servers;
 mod service;
 mod spec;
 mod template;
+mod toml_text;
 mod tool;
 mod unsafe_env;
 mod words;
+mod yaml_text;
 
 pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};

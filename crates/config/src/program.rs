@@ -30,6 +30,11 @@ impl Program {
         if let Some(item) = at.object_or("command", about, Some(Vec::<String>::schema()), zed) {
             program.words = item.read().unwrap_or_default();
         }
+        let mut command: Option<String> = None;
+        at.read_if(!at.has("command"), |at| {
+            at.set("cmd", "The same as `command`, as Goose has it.", &mut command);
+        });
+        program.words.extend(command);
         at.set("args", "The arguments of `command`.", &mut program.words);
         program.surroundings.read(at);
         program
@@ -45,6 +50,8 @@ pub(crate) struct Surroundings {
     command_env: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
     env_file: Option<PathBuf>,
+    /// Names of variables that are passed on.
+    passed: Vec<String>,
     allowed: Vec<String>,
     pub(crate) cwd: Option<PathBuf>,
 }
@@ -54,7 +61,14 @@ impl Surroundings {
         let about = "A `.env` file with variables for the program; `env` wins.";
         at.set("envFile", about, &mut self.env_file);
         at.text_map("environment", "The same as `env`.", &mut self.env);
+        at.text_map("envs", "The same as `env`, as Goose has it.", &mut self.env);
         at.text_map("env", ENV, &mut self.env);
+        at.set(
+            "env_keys",
+            "Names of variables that the program gets as the gateway has them.",
+            &mut self.passed,
+        );
+        at.set("env_vars", "The same as `env_keys`, as Codex has it.", &mut self.passed);
         let about = "Patterns of variables in `env` that are refused otherwise.";
         at.set("allowUnsafeEnv", about, &mut self.allowed);
         at.set("cwd", "The directory in which the program runs.", &mut self.cwd);
@@ -67,6 +81,18 @@ impl Surroundings {
             match at.context.source.environment.read(file) {
                 Ok(text) => env.extend(dotenv::parse(&text)),
                 Err(error) => at.error("envFile", &format!("cannot be read: {error}")),
+            }
+        }
+        for name in &self.passed {
+            match at.context.source.environment.variable(name) {
+                Some(value) => {
+                    at.context.secrets.borrow_mut().push(value.clone());
+                    env.insert(name.clone(), value);
+                }
+                None => at.warn(
+                    "env_keys",
+                    &format!("variable `{name}` is not set, so the program does not get it"),
+                ),
             }
         }
         env.extend(self.env.clone());

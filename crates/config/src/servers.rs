@@ -7,16 +7,24 @@ use std::collections::BTreeMap;
 
 use gateway_notation::pattern::is_pattern;
 use gateway_notation::pointer;
+use gateway_notation::spelling::nearest_names;
 use serde_json::Value;
 
 use crate::catalogue::ToolGroup;
 use crate::fields::{Fields, Item, Words};
 use crate::problem::Problem;
 use crate::server::{is_disabled, read_server};
-use crate::spec::{Endpoint, Fallback, UpstreamSpec};
+use crate::spec::{Endpoint, Fallback, UpstreamId, UpstreamSpec};
 
 /// Names of the members at the top that hold servers.
-pub(crate) const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
+pub(crate) const SERVER_BLOCKS: [&str; 5] =
+    ["mcpServers", "servers", "context_servers", "mcp_servers", GOOSE];
+
+/// Where Goose has its servers.
+const GOOSE: &str = "extensions";
+
+/// Types of Goose's extensions that only Goose itself can run.
+const INSIDE_GOOSE: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
 
 /// The name of an entry that has none.
 const UNNAMED: &str = "(unnamed)";
@@ -37,18 +45,80 @@ impl Words for OnInvalidServer {
 
 /// The members of a file that hold servers.
 pub(crate) fn server_blocks<'a>(top: &Item<'a>) -> Vec<Item<'a>> {
-    // VS Code's settings hold the same block one level deeper.
-    let names = SERVER_BLOCKS.map(|name| format!("/{name}")).into_iter().chain(["/mcp/servers".to_owned()]);
+    let names = SERVER_BLOCKS.map(|name| format!("/{name}")).into_iter();
+    // VS Code's settings hold the same block one level deeper, and so does OpenCode; older files of it have no `servers`.
+    let names = names.chain(["/mcp/servers", OPENCODE].map(str::to_owned));
     let blocks = names.filter_map(|pointer| {
         let value = top.value.pointer(&pointer).filter(|value| !value.is_null())?;
+        // In other programs' files it means anything.
+        if pointer.strip_prefix('/') == Some(GOOSE) && !is_of_goose(value) {
+            return None;
+        }
         Some(Item { context: top.context, pointer, value })
     });
-    blocks.filter(|block| block.object().is_some()).collect()
+    let is_block = |block: &Item<'_>| match block.pointer.as_str() {
+        OPENCODE => entries(block).next().is_some(),
+        _ => block.object().is_some(),
+    };
+    blocks.filter(is_block).collect()
+}
+
+/// Where `OpenCode` has its servers, in the object that is also ours.
+const OPENCODE: &str = "/mcp";
+
+/// Whether a member of `mcp` is a server of `OpenCode`: nothing of ours there is an object like that.
+pub(crate) fn is_of_opencode(name: &str, value: &Value) -> bool {
+    let is_ours = SERVER_BLOCKS.contains(&name) || name == "inputs";
+    !is_ours
+        && value.as_object().is_some_and(|entry| {
+            ["type", "command", "url", "enabled"].iter().any(|field| entry.contains_key(*field))
+        })
+}
+
+/// Whether these are extensions of Goose's: each has a type, and says whether it is enabled.
+fn is_of_goose(extensions: &Value) -> bool {
+    let is_extension =
+        |entry: &Value| entry.get("type").is_some_and(Value::is_string) && entry.get("enabled").is_some();
+    extensions.as_object().is_some_and(|all| !all.is_empty() && all.values().all(is_extension))
+}
+
+/// Whether an entry is a part of Goose itself.
+fn is_inside_goose(entry: &Item<'_>) -> bool {
+    let kind = entry.value.get("type").and_then(Value::as_str).unwrap_or_default();
+    entry.pointer.starts_with(&format!("/{GOOSE}/")) && INSIDE_GOOSE.contains(&kind)
+}
+
+/// The entries of a block.
+fn entries<'a>(block: &Item<'a>) -> impl Iterator<Item = (&'a String, Item<'a>)> {
+    let is_shared = block.pointer == OPENCODE;
+    let members = block.value.as_object().into_iter().flatten();
+    let entries = members.filter(move |(name, value)| !is_shared || is_of_opencode(name, value));
+    entries.map(|(name, value)| (name, block.inner(name, value))).filter(|(_, entry)| !is_inside_goose(entry))
+}
+
+/// What is wrong with a file that holds no servers.
+pub(crate) fn without_servers(top: &Item<'_>) -> Problem {
+    let text = "Config file must have a \"servers\" object (or \"mcpServers\")";
+    let members = top.value.as_object();
+    let misspelt = members.into_iter().flatten().find_map(|(name, value)| {
+        let nearest = nearest_names(name, SERVER_BLOCKS).first().copied()?;
+        (value.is_object() && nearest != name).then_some((name, nearest))
+    });
+    match misspelt {
+        Some((name, nearest)) => {
+            let text = format!("{text}; `{name}` is not known, did you mean `{nearest}`?");
+            top.context.problem(&pointer::join("", name), &text)
+        }
+        None => top.context.problem("", text),
+    }
 }
 
 /// Reports members that stand twice in one object. Those inside an entry of a server are left to [`read_servers`].
 pub(crate) fn report_duplicates(top: &Item<'_>, blocks: &[Item<'_>]) {
-    let is_of_entry = |pointer: &str| blocks.iter().any(|block| is_inside(pointer, &block.pointer));
+    let is_of_entry = |pointer: &str| {
+        let mut entries = blocks.iter().flat_map(entries);
+        entries.any(|(_, entry)| *pointer == entry.pointer || is_inside(pointer, &entry.pointer))
+    };
     let Some(document) = top.context.document else { return };
     for pointer in document.duplicates.iter().filter(|pointer| !is_of_entry(pointer)) {
         top.context.error(pointer, TWICE);
@@ -61,15 +131,26 @@ fn is_inside(pointer: &str, outer: &str) -> bool {
     pointer.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// Where the program or the address of each server stands, as problems without a message.
+pub(crate) type Locations = BTreeMap<UpstreamId, Problem>;
+
+/// Fields that say what a server is reached by.
+const REACHED_BY: [&str; 8] = ["command", "cmd", "image", "docker", "url", "serverUrl", "httpUrl", "uri"];
+
 /// Adds the servers of all blocks.
-pub(crate) fn read_servers(servers: &mut Vec<UpstreamSpec>, blocks: &[Item<'_>]) {
-    for (name, entry) in blocks.iter().flat_map(Item::present_members) {
+pub(crate) fn read_servers(servers: &mut Vec<UpstreamSpec>, locations: &mut Locations, blocks: &[Item<'_>]) {
+    for (name, entry) in blocks.iter().flat_map(entries).filter(|(_, entry)| !entry.value.is_null()) {
         if let Some(known) = servers.iter_mut().find(|server| server.id.as_str() == name) {
             // Nobody can say which of them is meant.
             let text = format!("Server \"{name}\" is configured twice");
             refuse(known, [entry.context.problem(&entry.pointer, &text)]);
         } else {
-            servers.push(read_entry(name, &entry));
+            let server = read_entry(name, &entry);
+            let field = REACHED_BY.into_iter().find(|field| entry.value.get(field).is_some());
+            let pointer =
+                field.map_or_else(|| entry.pointer.clone(), |field| pointer::join(&entry.pointer, field));
+            locations.insert(server.id.clone(), entry.context.problem(&pointer, ""));
+            servers.push(server);
         }
     }
 }
@@ -81,7 +162,7 @@ pub(crate) fn check_references(
     top: &Item<'_>,
     blocks: &[Item<'_>],
 ) {
-    let entries = || blocks.iter().flat_map(Item::members);
+    let entries = || blocks.iter().flat_map(entries);
     let find = |name: &str| servers.iter().find(|server| server.id.as_str() == name);
     let exists = |name: &str| find(name).is_some() || entries().any(|(known, _)| known == name);
     let mut wrong = Vec::new();
@@ -125,6 +206,8 @@ fn read_entry(name: &str, entry: &Item<'_>) -> UpstreamSpec {
     for pointer in document.iter().filter(own) {
         context.error(pointer, TWICE);
     }
+    let own = of_opencode(entry);
+    let entry = &Item { context, pointer: entry.pointer.clone(), value: own.as_ref().unwrap_or(entry.value) };
     if let Some(members) = entry.object()
         && let Value::Object(members) = entry.expand(is_disabled(members))
     {
@@ -140,6 +223,41 @@ fn read_entry(name: &str, entry: &Item<'_>) -> UpstreamSpec {
         refuse(&mut server, found);
     }
     server
+}
+
+/// An entry of `OpenCode` with our own words: its variables are `{env:NAME}` and `{file:path}`, and its time-out is one of
+/// listings, in milliseconds. `None` if it is another's.
+fn of_opencode(entry: &Item<'_>) -> Option<Value> {
+    let is_its_own = matches!(entry.value.get("type").and_then(Value::as_str), Some("local" | "remote"));
+    if !is_its_own {
+        return None;
+    }
+    let mut value = with_our_variables(entry.value);
+    if let Some(members) = value.as_object_mut()
+        && let Some(millis) = members.get("timeout").and_then(Value::as_u64)
+    {
+        members.remove("timeout");
+        members.entry("listTimeout").or_insert_with(|| format!("{millis}ms").into());
+    }
+    Some(value)
+}
+
+fn with_our_variables(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let mut text = text.clone();
+            for kind in ["env", "file"] {
+                let (own, theirs) = (format!("${{{kind}:"), format!("{{{kind}:"));
+                text = text.replace(&own, &theirs).replace(&theirs, &own);
+            }
+            text.into()
+        }
+        Value::Array(items) => items.iter().map(with_our_variables).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), with_our_variables(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 /// Makes a server one that is not connected to, with the reasons.

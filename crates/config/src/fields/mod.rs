@@ -46,6 +46,8 @@ pub(crate) struct Fields<'a> {
     pub(crate) known: Vec<Name>,
     /// Fields of other programs that mean nothing here.
     ignored: &'static [Name],
+    /// Which further members are of other programs.
+    is_foreign: fn(&str, &Value) -> bool,
     /// The schema of each field; `None` unless they are described.
     properties: Option<Map<String, Value>>,
 }
@@ -59,7 +61,9 @@ impl<'a> Fields<'a> {
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let (pointer, known) = (pointer.to_owned(), Vec::new());
-        let mut fields = Self { context, pointer, members, known, ignored: &[], properties: None };
+        let is_foreign = |_: &str, _: &Value| false;
+        let mut fields =
+            Self { context, pointer, members, known, ignored: &[], is_foreign, properties: None };
         let before = context.problems.borrow().warnings.len();
         let result = read(&mut fields);
         let unknown: Vec<Problem> = fields.unknown().collect();
@@ -70,7 +74,8 @@ impl<'a> Fields<'a> {
 
     /// A warning for each member that was not named.
     fn unknown(&self) -> impl Iterator<Item = Problem> {
-        let names = self.members.keys().map(String::as_str);
+        let own = self.members.iter().filter(|(name, value)| !(self.is_foreign)(name, value));
+        let names = own.map(|(name, _)| name.as_str());
         names.filter(|name| !self.known.contains(name) && !self.ignored.contains(name)).map(|name| {
             let hint = nearest_names(name, self.known.iter().copied())
                 .first()
@@ -82,6 +87,11 @@ impl<'a> Fields<'a> {
     /// Fields that are passed over without a warning.
     pub(crate) fn ignore(&mut self, names: &'static [Name]) {
         self.ignored = names;
+    }
+
+    /// Members that are passed over without a warning, by name and value.
+    pub(crate) fn ignore_if(&mut self, is_foreign: fn(&str, &Value) -> bool) {
+        self.is_foreign = is_foreign;
     }
 
     /// Reports an error of a field; of the whole object if the name is empty.
@@ -267,6 +277,7 @@ pub(crate) fn describe<T>(read: impl FnOnce(&mut Fields<'_>) -> T) -> Value {
         members: &Map::new(),
         known: Vec::new(),
         ignored: &[],
+        is_foreign: |_, _| false,
         properties: Some(Map::new()),
     };
     read(&mut fields);

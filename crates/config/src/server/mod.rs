@@ -91,6 +91,11 @@ const IGNORED: &[&str] = &[
     "id",
     "dockerImage",
     "extension",
+    "display_name",
+    "bundled",
+    "scopes",
+    "oauth_resource",
+    "default_tools_approval_mode",
 ];
 
 #[derive(Clone, Copy)]
@@ -116,10 +121,11 @@ const TRANSPORTS: [(&str, Transport); 11] = [
 ];
 
 /// Fields for the address of a server; the first that is present counts.
-const URLS: [(&str, &str); 3] = [
+const URLS: [(&str, &str); 4] = [
     ("url", "The address of a server over HTTP."),
     ("serverUrl", "The same as `url`."),
     ("httpUrl", "The same as `url`, for Streamable HTTP only."),
+    ("uri", "The same as `url`, as Goose has it."),
 ];
 
 fn endpoint(name: &str, at: &mut Fields<'_>) -> Option<Endpoint> {
@@ -143,6 +149,8 @@ fn endpoint(name: &str, at: &mut Fields<'_>) -> Option<Endpoint> {
     let mut headers = BTreeMap::new();
     at.read_if(matches!(transport, Some(Transport::Http(_))), |at| {
         at.text_map("headers", "Headers of every request to the server.", &mut headers);
+        at.text_map("http_headers", "The same as `headers`, as Codex has it.", &mut headers);
+        headers_of_variables(&mut headers, at);
     });
     let workspace = at.read_if(matches!(transport, Some(Transport::Workspace)), workspace::read);
     match transport? {
@@ -168,6 +176,30 @@ fn endpoint(name: &str, at: &mut Fields<'_>) -> Option<Endpoint> {
     }
 }
 
+/// Headers whose values are variables that are only named, as Codex has them.
+fn headers_of_variables(headers: &mut BTreeMap<String, String>, at: &mut Fields<'_>) {
+    let value_of = |at: &Fields<'_>, field: &str, name: &str| {
+        let value = at.context.source.environment.variable(name);
+        match &value {
+            Some(value) => at.context.secrets.borrow_mut().push(value.clone()),
+            None => at.error(field, &format!("variable `{name}` is not set; set it")),
+        }
+        value
+    };
+    let mut named = BTreeMap::new();
+    let about = "Headers whose values are in variables: the name of each variable by the name of the header.";
+    at.text_map("env_http_headers", about, &mut named);
+    for (header, variable) in named {
+        headers.extend(value_of(at, "env_http_headers", &variable).map(|value| (header, value)));
+    }
+    let mut token: Option<String> = None;
+    let about = "The variable with the token for a header `Authorization: Bearer`.";
+    at.set("bearer_token_env_var", about, &mut token);
+    if let Some(token) = token.and_then(|variable| value_of(at, "bearer_token_env_var", &variable)) {
+        headers.insert("Authorization".to_owned(), format!("Bearer {token}"));
+    }
+}
+
 /// How to speak to the server. `None` if that is not clear, after reporting why.
 fn transport(
     owner: &str,
@@ -181,7 +213,7 @@ fn transport(
         (None, Some(_)) => Transport::Http(HttpMode::Auto),
         (None, None) => Transport::Stdio,
     };
-    let command = ["command", "image", "docker"].into_iter().find(|name| at.has(name));
+    let command = ["command", "cmd", "image", "docker"].into_iter().find(|name| at.has(name));
     if let (Some(command), Some((url, item))) = (command, url) {
         item.error(&format!(
             "{owner}: has both \"{command}\" and \"{url}\". Keep \"{command}\" if the gateway shall start the server, \
@@ -209,7 +241,8 @@ fn transport_named(owner: &str, item: &Item<'_>) -> Option<Transport> {
 
 fn stdio(owner: &str, at: &Fields<'_>, program: Program, container: Container) -> Option<Endpoint> {
     let env = program.surroundings.variables(owner, at);
-    let words = if at.has("command") { Some(program.words) } else { container.words(&env, &program.words) };
+    let has_command = at.has("command") || at.has("cmd");
+    let words = if has_command { Some(program.words) } else { container.words(&env, &program.words) };
     let mut words = words.unwrap_or_default().into_iter();
     let Some(command) = words.next().filter(|command| !command.trim().is_empty()) else {
         at.error("", &format!("{owner}: stdio transport requires \"command\" field"));
@@ -239,10 +272,12 @@ fn timeouts(at: &mut Fields<'_>) -> Timeouts {
     let mut timeouts = Timeouts::default();
     let about = "How long to wait for the answer which era the server speaks.";
     at.set("probeTimeout", about, &mut timeouts.probe);
+    at.set("startup_timeout_sec", "The same as `connectTimeout`, as Codex has it.", &mut timeouts.connect);
     at.set("connectTimeout", "How long the whole start may take.", &mut timeouts.connect);
     at.set("listTimeout", "How long a whole listing may take.", &mut timeouts.list);
     at.set("closeTimeout", "How long to wait for a clean end.", &mut timeouts.close);
     timeouts.call = client_timeout(at).unwrap_or(timeouts.call);
+    at.set("tool_timeout_sec", "The same as `callTimeout`, as Codex has it.", &mut timeouts.call);
     at.set("callTimeout", "How long a call may take without a sign of life.", &mut timeouts.call);
     let about = "How long a call that shows progress may take.";
     at.set("maxCallTimeout", about, &mut timeouts.call_maximum);

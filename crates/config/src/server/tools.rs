@@ -20,6 +20,9 @@ pub(super) fn tool_rules(at: &mut Fields<'_>) -> ToolRules {
     }
     at.set("includeTools", "The same as `tools.allow`.", &mut rules.allow);
     at.set("enabledTools", "The same as `tools.allow`.", &mut rules.allow);
+    at.set("enabled_tools", "The same as `tools.allow`.", &mut rules.allow);
+    at.set("available_tools", "The same as `tools.allow`.", &mut rules.allow);
+    at.set("disabled_tools", "The same as `tools.deny`.", &mut rules.deny);
     at.set("disabledTools", "The same as `tools.deny`.", &mut rules.deny);
     at.set("excludeTools", "The same as `tools.deny`.", &mut rules.deny);
     at.set("alwaysAllow", "Patterns of tools that need no approval.", &mut rules.always_allow);

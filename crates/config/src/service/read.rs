@@ -15,6 +15,7 @@ use crate::fields::{DAY, Fields, Item, Setting as _, Unit, time_within};
 use crate::level::LogLevel;
 use crate::problem::Problem;
 use crate::server::servers_schema;
+use crate::servers::is_of_opencode;
 use crate::spec::Approval;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -59,7 +60,7 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
             at.warn("approver", "nobody can approve a call: no admin key is configured");
         }
     });
-    let about = "The MCP endpoint; in a file of VS Code's also its servers.";
+    let about = "The MCP endpoint; in a file of VS Code's or OpenCode's also its servers.";
     if let Some(item) = at.object_or("mcp", about, None, |at| mcp(&mut config.mcp, at)) {
         // Another program's, as we have only an object there.
         item.warn("is no object, so it is not used");
@@ -147,6 +148,7 @@ fn by_pattern<V>(
 
 fn mcp(config: &mut McpConfig, at: &mut Fields<'_>) {
     at.ignore(&["mcpServers", "context_servers", "inputs"]);
+    at.ignore_if(is_of_opencode);
     at.item("servers", "The servers, as VS Code's settings have them.", servers_schema);
     at.count("pageSize", "Entries of one page of a list.", 1..=1_000_000, &mut config.page);
     at.count("sessions", "Legacy sessions at once.", 1..=10_000_000, &mut config.sessions);

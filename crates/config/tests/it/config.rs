@@ -262,6 +262,10 @@ fn broken_json_names_file_and_line() {
         ("[]", "mcp-gateway-config.json:1: must be a JSON object"),
         (
             r#"{"notServers": {}}"#,
+            r#"mcp-gateway-config.json:1: notServers: Config file must have a "servers" object (or "mcpServers"); `notServers` is not known, did you mean `servers`?"#,
+        ),
+        (
+            r#"{"other": {}}"#,
             r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers")"#,
         ),
         (

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use gateway_config::Endpoint;
 use gateway_config::jsonc::{Document, to_json};
 use gateway_config::{
-    ConfigSource, DotenvScope, GatewayConfig, Lookup, Problems, load, load_settings, parse, parse_dotenv,
+    ConfigSource, DotenvScope, GatewayConfig, Lookup, Problems, Secret, load, load_settings, parse,
+    parse_dotenv,
 };
 
 use crate::config::{FILE, environment};
@@ -300,4 +301,213 @@ fn settings_are_read_as_far_as_they_are_valid() {
     assert_eq!(settings(r#"{"servers": {"x": {}}, "validate": false}"#), (9, false));
     assert_eq!(settings(r#"{"servers": {}, "validate": false, "drain": "soon"}"#), (9, false));
     assert_eq!(settings("{"), (9, true));
+}
+
+#[test]
+fn a_file_of_another_client_without_servers_is_warned_of() {
+    let main = r#"{"servers": {"x": {"command": "x"}}}"#;
+    let lookup = |more: &str| Lookup {
+        mcp_config: Some(more.into()),
+        directory: PathBuf::from("/p"),
+        ..Lookup::default()
+    };
+    let cases = [
+        (
+            r#"{"theme": "dark"}"#,
+            "more.json:1: Config file must have a \"servers\" object (or \"mcpServers\")",
+        ),
+        (
+            "{\n\"mcpServer\": {\"y\": {\"command\": \"y\"}}}",
+            "more.json:2: mcpServer: Config file must have a \"servers\" object (or \"mcpServers\"); `mcpServer` is not known, \
+             did you mean `mcpServers`?",
+        ),
+    ];
+    for (more, expected) in cases {
+        let files = [("/p/mcp-gateway-config.json", main), ("/p/more.json", more)];
+        let config = load(&lookup("more.json"), &environment(&[], &files)).unwrap();
+        let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!((config.servers.len(), warnings), (1, vec![expected.to_owned()]), "{more}");
+        // Alone it is an error, with the same words.
+        let alone = Lookup { config: Some("more.json".into()), directory: "/p".into(), ..Lookup::default() };
+        assert_eq!(load(&alone, &environment(&[], &files)).unwrap_err().errors[0].to_string(), expected);
+    }
+}
+
+/// Its current files have `servers` in `mcp`, older ones do not.
+#[test]
+fn servers_of_opencode_are_taken() {
+    let file = |servers: &str| {
+        format!("{{\"$schema\": \"https://opencode.ai/config.json\", \"theme\": \"x\",\n\"mcp\": {servers}}}")
+    };
+    let servers = r#"{
+        "local": {"type": "local", "command": ["npx", "-y", "pkg"], "environment": {"KEY": "{env:TOKEN}"}, "timeout": 5000, "enabled": true},
+        "remote": {"type": "remote", "url": "https://h/mcp", "headers": {"Authorization": "Bearer {env:TOKEN}"}},
+        "off": {"type": "local", "command": ["x"], "enabled": false}}"#;
+    let newer = format!("{{\"servers\": {servers}}}");
+    for text in [file(servers), file(&newer)] {
+        let files = [
+            ("/p/opencode.json", text.as_str()),
+            ("/p/mcp-gateway-config.json", r#"{"servers": {"x": {"command": "x"}}}"#),
+        ];
+        let lookup =
+            Lookup { mcp_config: Some("opencode.json".into()), directory: "/p".into(), ..Lookup::default() };
+        let config = load(&lookup, &environment(&[("TOKEN", "s3cret-token")], &files)).unwrap();
+        assert_eq!(config.warnings, [], "{text}");
+        let [_, local, remote, off] = config.servers.as_slice() else { panic!("{:?}", config.servers) };
+        let Endpoint::Stdio { command, args, env, .. } = &local.endpoint else { panic!("{local:?}") };
+        assert_eq!(
+            (command.as_str(), args.join(" "), env["KEY"].as_str()),
+            ("npx", "-y pkg".to_owned(), "s3cret-token")
+        );
+        assert_eq!(local.timeouts.list, std::time::Duration::from_secs(5));
+        let Endpoint::Http { headers, .. } = &remote.endpoint else { panic!("{remote:?}") };
+        assert_eq!(headers["Authorization"], "Bearer s3cret-token");
+        assert!(off.disabled && config.location(&local.id).line == Some(3));
+    }
+    // Our own settings beside them stay ours.
+    let text = r#"{"mcp": {"pageSize": 7, "a": {"type": "local", "command": ["a"]}, "typo": 1}}"#;
+    let files = [("/p/mcp-gateway-config.json", text)];
+    let config =
+        load(&Lookup { directory: "/p".into(), ..Lookup::default() }, &environment(&[], &files)).unwrap();
+    assert_eq!((config.service.mcp.page, config.servers.len(), config.warnings.len()), (7, 1, 1));
+    let own = Secret::new(r#"{"pageSize":7,"typo":1}"#);
+    assert_eq!(config.settings, BTreeMap::from([("mcp".to_owned(), own)]));
+}
+
+const CODEX: &str = r#"model = "gpt-5"
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "docs-server"]
+env = { "KEY" = "value" }
+env_vars = ["TOKEN"]
+startup_timeout_sec = 20
+tool_timeout_sec = 45.5
+enabled_tools = ["search"]
+disabled_tools = ["delete"]
+
+[mcp_servers.remote]
+url = "https://h/mcp"
+bearer_token_env_var = "TOKEN"
+http_headers = { "X-Region" = "eu" }
+env_http_headers = { "X-Key" = "OTHER" }
+enabled = true
+
+[mcp_servers.off]
+command = "x"
+enabled = false
+
+[mcp_servers.bad]
+url = "https://h/mcp"
+bearer_token_env_var = "NOPE"
+"#;
+
+fn of_client(file: &str, text: &str, variables: Variables<'_>) -> GatewayConfig {
+    let path = format!("/p/{file}");
+    let files = [(path.as_str(), text), ("/p/mcp-gateway-config.json", r#"{"servers": {}}"#)];
+    let lookup = Lookup { mcp_config: Some(file.into()), directory: "/p".into(), ..Lookup::default() };
+    load(&lookup, &environment(variables, &files)).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn servers_of_codex_are_read_from_toml() {
+    let config = of_client("config.toml", CODEX, &[("TOKEN", "s3cret-token"), ("OTHER", "s3cret-other")]);
+    let [docs, remote, off, bad] = config.servers.as_slice() else { panic!("{:?}", config.servers) };
+    let Endpoint::Stdio { command, args, env, .. } = &docs.endpoint else { panic!("{docs:?}") };
+    assert_eq!((command.as_str(), args.join(" ")), ("npx", "-y docs-server".to_owned()));
+    let expected = [("KEY", "value"), ("TOKEN", "s3cret-token")];
+    assert_eq!(env, &expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    let millis = std::time::Duration::from_millis;
+    assert_eq!((docs.timeouts.connect, docs.timeouts.call), (millis(20_000), millis(45_500)));
+    assert_eq!(
+        (&docs.tools.allow, &docs.tools.deny),
+        (&vec!["search".to_owned()], &vec!["delete".to_owned()])
+    );
+    let Endpoint::Http { headers, .. } = &remote.endpoint else { panic!("{remote:?}") };
+    let expected = [("Authorization", "Bearer s3cret-token"), ("X-Key", "s3cret-other"), ("X-Region", "eu")];
+    assert_eq!(headers, &expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    assert!(off.disabled);
+    let problems: Vec<String> = bad.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        ["config.toml:25: mcp_servers.bad.bearer_token_env_var: variable `NOPE` is not set; set it"]
+    );
+    assert_eq!(config.location(&docs.id).line, Some(3));
+    let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["mcp-gateway-config.json:1: Config file has no servers defined"]);
+}
+
+const GOOSE: &str = r#"GOOSE_PROVIDER: anthropic
+extensions:
+  developer:
+    bundled: true
+    enabled: true
+    name: developer
+    timeout: 300
+    type: builtin
+  github:
+    cmd: npx
+    args:
+      - -y
+      - "@scope/server-github"
+    description: ''
+    display_name: GitHub
+    enabled: true
+    envs: {HOST: example.com}
+    env_keys: [TOKEN, NOPE]
+    name: github
+    timeout: 120
+    type: stdio
+    available_tools: [search]
+  web:
+    type: streamable_http
+    uri: https://h/mcp
+    headers: {Authorization: "Bearer ${TOKEN}"}
+    enabled: true
+    timeuot: 5
+  old:
+    type: sse
+    uri: https://h/sse
+    enabled: false
+"#;
+
+#[test]
+fn servers_of_goose_are_read_from_yaml() {
+    let config = of_client("config.yaml", GOOSE, &[("TOKEN", "s3cret-token")]);
+    let [github, web, old] = config.servers.as_slice() else { panic!("{:?}", config.servers) };
+    let Endpoint::Stdio { command, args, env, .. } = &github.endpoint else { panic!("{github:?}") };
+    assert_eq!((command.as_str(), args.join(" ")), ("npx", "-y @scope/server-github".to_owned()));
+    let expected = [("HOST", "example.com"), ("TOKEN", "s3cret-token")];
+    assert_eq!(env, &expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    assert_eq!(
+        (github.timeouts.call.as_secs(), github.tools.allow.as_slice()),
+        (120, ["search".to_owned()].as_slice())
+    );
+    let Endpoint::Http { url, headers, .. } = &web.endpoint else { panic!("{web:?}") };
+    assert_eq!((url.as_str(), headers["Authorization"].as_str()), ("https://h/mcp", "Bearer s3cret-token"));
+    assert!(old.disabled);
+    let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+    let expected = [
+        "mcp-gateway-config.json:1: Config file has no servers defined",
+        "config.yaml:18: extensions.github.env_keys: variable `NOPE` is not set, so the program does not get it",
+        "config.yaml:28: extensions.web.timeuot: unknown field, ignored; did you mean `timeout`?",
+        "config.yaml:30: extensions.old.type: Server \"old\": the sse transport is deprecated; use \"http\" if the server can",
+    ];
+    assert_eq!(warnings, expected);
+}
+
+#[test]
+fn other_notations_are_refused_with_their_line() {
+    let cases = [
+        ("a.toml", "[x]\ny = = 1\n", "a.toml:2: not TOML: "),
+        ("a.yaml", "x:\n  - [\n", "a.yaml:3: not YAML: "),
+        ("a.yml", "- 1\n", "a.yml:1: must be a YAML object"),
+        ("a.json", "x: 1", "a.json:1: not JSON: "),
+        ("a.yaml", "extensions: {a: {type: builtin}}\n", "a.yaml:1: Config file must have a"),
+    ];
+    for (file, text, expected) in cases {
+        let path = format!("/p/{file}");
+        let lookup = Lookup { config: Some(file.into()), directory: "/p".into(), ..Lookup::default() };
+        let problems = load(&lookup, &environment(&[], &[(path.as_str(), text)])).unwrap_err();
+        assert!(problems.errors[0].to_string().starts_with(expected), "{problems}");
+    }
 }

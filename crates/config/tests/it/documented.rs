@@ -129,7 +129,8 @@ fn every_field_of_the_schema_is_documented() {
 fn examples_are_valid() {
     let document = read("reference/configuration.md");
     let schema = jsonschema::validator_for(&json_schema()).unwrap();
-    let environment = environment(&[("SEARCH_TOKEN", "token"), ("GITHUB_TOKEN", "token")], &[]);
+    let environment =
+        environment(&[("SEARCH_TOKEN", "token"), ("GITHUB_TOKEN", "token"), ("DOCS_KEY", "key")], &[]);
     let mut count = 0;
     for block in document.split("```jsonc\n").skip(1).filter_map(|rest| rest.split("```").next()) {
         let plain = to_json(block).unwrap();
