@@ -8,6 +8,7 @@ mod input;
 mod layout;
 mod options;
 mod output;
+mod programs;
 mod progress;
 mod remote;
 mod runtime;
@@ -173,7 +174,12 @@ fn report(error: &anyhow::Error) -> ExitCode {
     // A closed standard error is fine.
     let _ = match error.downcast_ref::<Problems>() {
         // Each on a line that begins with its file, as editors expect.
-        Some(problems) => writeln!(terminal::errors(), "{problems}"),
+        Some(problems) => {
+            let written = writeln!(terminal::errors(), "{problems}");
+            // They may say why: a field that is misspelt is missing under its right name.
+            setup::report_warnings(&problems.warnings);
+            written
+        }
         None => writeln!(terminal::errors(), "error: {error:#}"),
     };
     ExitCode::from(2)

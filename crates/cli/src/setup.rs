@@ -18,7 +18,7 @@ use gateway_store::CallLog;
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 
 use crate::options::dialects_with;
-use crate::terminal;
+use crate::{programs, terminal};
 
 /// Flags that locate the configuration.
 #[derive(Clone, Debug, Args)]
@@ -99,6 +99,7 @@ impl ConfigFlags {
         let environment = self.environment();
         let lookup = Lookup { on_invalid_server: overrides.on_invalid_server, ..self.lookup() };
         let config = gateway_config::load(&lookup, &environment)?;
+        let missing = programs::missing(&config.servers, |spec| config.location(&spec.id));
         let (mut service, mut warnings) = (config.service, config.warnings);
         overrides.apply(&mut service);
         let demo_only = config.source == ConfigSource::Nothing;
@@ -107,6 +108,7 @@ impl ConfigFlags {
             warnings.retain(|warning| !warning.field.is_empty());
         }
         warnings.extend(environment.unread.iter().cloned());
+        warnings.extend(missing);
         let mut fleet = FleetOptions::default();
         let mut fixed = config.settings;
         // A reload applies it.
@@ -216,23 +218,19 @@ impl Setup {
     /// remove keys, policies and servers. A server whose new entry is invalid goes on under its entry of this one, as all do
     /// if the whole file is invalid: a slip in an editor must not stop what works.
     pub(crate) fn successor(&self, mut new: Self) -> Result<Self, Problems> {
-        match (&self.main_file, &new.main_file) {
-            (Some(file), None) => {
-                let message = "the file is gone; put it back, or start the gateway again to run without it";
-                Err(Problems { errors: vec![Problem::of_file(file, message)], warnings: Vec::new() })
-            }
-            _ => {
-                for spec in new.specs.iter_mut().filter(|spec| spec.endpoint == Endpoint::Invalid) {
-                    let earlier = self.specs.iter().find(|old| old.id == spec.id && !old.is_off());
-                    if let Some(earlier) = earlier {
-                        let problems = std::mem::take(&mut spec.problems);
-                        *spec = earlier.clone();
-                        spec.problems = problems;
-                    }
-                }
-                Ok(new)
+        if let (Some(file), None) = (&self.main_file, &new.main_file) {
+            let message = "the file is gone; put it back, or start the gateway again to run without it";
+            return Err(Problems { errors: vec![Problem::of_file(file, message)], warnings: Vec::new() });
+        }
+        for spec in new.specs.iter_mut().filter(|spec| spec.endpoint == Endpoint::Invalid) {
+            let earlier = self.specs.iter().find(|old| old.id == spec.id && !old.is_off());
+            if let Some(earlier) = earlier {
+                let problems = std::mem::take(&mut spec.problems);
+                *spec = earlier.clone();
+                spec.problems = problems;
             }
         }
+        Ok(new)
     }
 
     /// One server that is given on the command line.

@@ -290,6 +290,9 @@ fn explain(program: &Program<'_>, error: &std::io::Error) -> String {
     }
     let is_path = program.command.contains('/');
     match error.kind() {
+        ErrorKind::NotFound if program.command.trim().contains(char::is_whitespace) => {
+            "no program has this name; no shell splits it, so its arguments belong into `args`".to_owned()
+        }
         ErrorKind::NotFound if is_path => "there is no such file, or its interpreter is missing".to_owned(),
         ErrorKind::NotFound => "not found on PATH; install it, or give its whole path".to_owned(),
         ErrorKind::PermissionDenied => format!("it may not be run: {error}"),

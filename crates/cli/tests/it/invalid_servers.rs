@@ -118,7 +118,9 @@ fn a_reload_keeps_what_runs_under_the_earlier_entry() {
     let result = gateway.call("bad", "add", &json!({"a": 1, "b": 2}));
     assert_eq!(result["result"]["resultType"], "complete", "{result}");
     // Right again, and as it was: nothing restarts.
-    sandbox.configure(&json!({"mcpServers": {"good": demo(), "bad": entry, "new": demo(), "fresh": demo()}}));
+    sandbox.configure(
+        &json!({"mcpServers": {"good": demo(), "bad": entry, "new": {"type": "builtin"}, "fresh": demo()}}),
+    );
     gateway.line("configuration reloaded: changed new");
     assert_eq!(server(&gateway, "/servers", "bad").get("configProblems"), None);
     assert_eq!(gateway.get("/health")["status"], "healthy");

@@ -104,6 +104,35 @@ fn check_looks_for_the_programs() {
     assert_eq!(run.stdout.lines().collect::<Vec<_>>(), expected);
 }
 
+/// What keeps a configuration from being used, and what is only worth a look, is the same for all commands.
+#[test]
+fn serve_says_what_the_check_says() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bad.json", "{\"mcpServers\": {\"a\":\n{\"comand\": \"sh\"}}}");
+    for arguments in [["serve", "--config", "bad.json"], ["mcp", "--config", "bad.json"]] {
+        let run = sandbox.run(&arguments);
+        assert_eq!(run.status, 2);
+        let lines: Vec<&str> = run.stderr.lines().collect();
+        let expected = [
+            "bad.json:1: mcpServers.a: Server \"a\": stdio transport requires \"command\" field",
+            "warning: bad.json:2: mcpServers.a.comand: unknown field, ignored; did you mean `command`?",
+        ];
+        assert_eq!(lines, expected);
+    }
+    let text = "{\"mcpServers\": {\"a\": {\"type\": \"builtin\"},\n\"b\": {\"command\": \"no-such-program -y @a/b\", \"args\": [\"c\"]}}}";
+    sandbox.write("mcp-gateway-config.json", text);
+    let expected = "warning: mcp-gateway-config.json:2: mcpServers.b.command: there is no program `no-such-program -y @a/b`; \
+                    no shell splits it, so write \"command\": \"no-such-program\", \"args\": [\"-y\",\"@a/b\",\"c\"]";
+    let check = sandbox.run(&["servers", "check"]);
+    assert_eq!(check.stdout.lines().next(), Some(expected));
+    let mut gateway = sandbox.serve(&[]);
+    let called = gateway.call("b", "t", &json!({}));
+    assert!(called["error"].as_str().is_some_and(|error| error.contains("belong into `args`")), "{called}");
+    gateway.stop();
+    let errors = gateway.running.errors();
+    assert_eq!(errors.lines().next(), Some(expected));
+}
+
 #[test]
 fn a_running_gateway_restarts_a_server() {
     let sandbox = Sandbox::new();

@@ -8,7 +8,6 @@ use clap::Args;
 use gateway_protocol::printable;
 use serde_json::json;
 
-use super::programs;
 use crate::Outcome;
 use crate::output::{Paint, Tone, counted, print_json};
 use crate::setup::ConfigFlags;
@@ -35,8 +34,7 @@ impl Check {
             None => self.config.read(),
         };
         let (errors, warnings, servers): (Vec<_>, _, _) = match found {
-            Ok(mut setup) => {
-                setup.warnings.extend(programs::missing(&setup));
+            Ok(setup) => {
                 // The gateway would start without these servers and tools; for a check they are errors.
                 let invalid = setup.specs.iter().flat_map(|spec| spec.problems.clone());
                 let refused = setup.registry.refused.into_iter().map(|refused| refused.problem);

@@ -2,7 +2,6 @@
 
 mod accept;
 mod check;
-mod programs;
 mod restart;
 
 use std::collections::HashMap;
