@@ -41,7 +41,11 @@ pub(crate) async fn list(
     let mut note = None;
     let entries: Arc<[RawJson]> = match kind {
         ListKind::Tools => {
-            caller.endpoint.fleet().listed(caller.view.awaited(), caller.endpoint.config().list_wait).await;
+            caller
+                .endpoint
+                .fleet()
+                .listed_or_stale(caller.view.awaited(), caller.endpoint.config().list_wait)
+                .await;
             if let Reach::Asked(peer) = &caller.reach {
                 peer.sees(caller.endpoint.fleet().catalogue().version());
             }

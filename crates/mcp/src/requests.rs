@@ -283,7 +283,13 @@ async fn tool(caller: &Caller, name: &str, arguments: &RawJson) -> Result<(Upstr
     if let Ok(found) = find() {
         return Ok(found);
     }
-    caller.endpoint.fleet().listed(caller.view.awaited(), caller.endpoint.config().list_wait).await;
+    // First those who never listed anything: what others listed in an earlier run is known.
+    let (fleet, wait) = (caller.endpoint.fleet(), caller.endpoint.config().list_wait);
+    fleet.listed_or_stale(caller.view.awaited(), wait).await;
+    if let Ok(found) = find() {
+        return Ok(found);
+    }
+    fleet.listed(caller.view.awaited(), wait).await;
     let error = match find() {
         Ok(found) => return Ok(found),
         Err(error) => error,

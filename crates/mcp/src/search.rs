@@ -88,7 +88,7 @@ pub(crate) async fn meant(caller: &Caller, asked: &str, params: &RawJson) -> Res
     if !may_be_meant(&name) {
         return Ok(Meant::Itself);
     }
-    caller.endpoint.fleet().listed(caller.view.awaited(), caller.endpoint.config().list_wait).await;
+    caller.endpoint.fleet().listed_or_stale(caller.view.awaited(), caller.endpoint.config().list_wait).await;
     let finder = finder_of(&caller.endpoint, &caller.view);
     let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));

@@ -61,6 +61,13 @@ impl Runtime {
         Ok(missing)
     }
 
+    /// The servers of a scope whose tools are those of an earlier run.
+    pub fn stale(&self, scope: &Scope) -> Vec<UpstreamId> {
+        let mut stale = self.fleet().stale();
+        stale.retain(|id| scope.covers(id));
+        stale
+    }
+
     /// A text about a tool that no server has, with the servers of which nobody knows what they have.
     pub fn unknown_among_all(&self, text: &str) -> String {
         match self.missing(&Scope::All) {
@@ -94,7 +101,11 @@ impl Runtime {
         if ids.is_empty() && name.starts_with("mcp__") {
             return Ok(catalogue);
         }
-        fleet.listed(&ids, self.config().list_wait).await;
+        // First those who never listed anything: what others listed in an earlier run is known.
+        fleet.listed_or_stale(&ids, self.config().list_wait).await;
+        if fleet.catalogue().resolve(server, name).is_err() {
+            fleet.listed(&ids, self.config().list_wait).await;
+        }
         Ok(fleet.catalogue())
     }
 

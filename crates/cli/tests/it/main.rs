@@ -29,6 +29,7 @@ mod serve_reload;
 mod servers;
 mod servers_accept;
 mod shells;
+mod stale_lists;
 mod strays;
 mod terminals;
 mod tokens;

@@ -73,6 +73,11 @@ impl Lists {
         self.fleet.listed(request.scope.ids(), self.wait).await;
     }
 
+    /// The same, except that nobody waits for servers whose tools are known from an earlier run.
+    pub async fn listed_or_stale(&self, request: &ListRequest) {
+        self.fleet.listed_or_stale(request.scope.ids(), self.wait).await;
+    }
+
     /// The list that a request asks for, as far as it is known: the one that is kept, or a new one.
     pub async fn get(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         let catalogue = self.fleet.catalogue();
@@ -124,7 +129,7 @@ impl Lists {
         &self,
         request: &ListRequest,
     ) -> Result<(Arc<Catalogue>, Vec<(usize, serde_json::Value)>), Failure> {
-        self.listed(request).await;
+        self.listed_or_stale(request).await;
         let rendered = self.get(request).await?;
         let shown = rendered.by_index();
         let definitions = request

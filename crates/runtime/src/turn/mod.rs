@@ -94,8 +94,14 @@ impl Turn {
         // Servers that are still starting are waited for only where a name is not known yet, or where a text is searched
         // for names: which ones are tools is known when all servers are. Boxed, as few turns wait.
         let mut rendered = lists.get(&request).await?;
-        let is_known = !reads_text && reply.calls.iter().all(|call| rendered.tool(&call.name).is_some());
+        let has_all = |list: &Rendered| reply.calls.iter().all(|call| list.tool(&call.name).is_some());
+        let is_known = !reads_text && has_all(&rendered);
+        // First those who never listed anything: what others listed in an earlier run is known.
         if !is_known {
+            Box::pin(lists.listed_or_stale(&request)).await;
+            rendered = lists.get(&request).await?;
+        }
+        if !has_all(&rendered) {
             Box::pin(lists.listed(&request)).await;
             rendered = lists.get(&request).await?;
         }

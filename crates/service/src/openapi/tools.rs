@@ -21,7 +21,8 @@ pub(super) const LIST: Route =
         .described(
             "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an \
              ETag. Servers whose tools are not known are named in `X-Servers-Missing`; where only one is \
-             asked for, its error is the answer.",
+             asked for, its error is the answer. Servers whose tools are those of an earlier run, because they \
+             were not asked yet in this one, are named in `X-Servers-Stale`.",
         )
         .parameters(&[
             SERVER,
@@ -36,8 +37,8 @@ pub(super) const RENDER: Route =
     route(Get, "/tools/{provider}", Action::Render, "Tools", "List tools in a provider's format")
         .described(
             "Schemas are rewritten so that the provider takes them; `report=true` shows what happened to \
-             each keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` \
-             as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model.",
+             each keyword, which tools are `withheld` and which servers are `missing` or `stale`. `X-Servers-Missing` and \
+             `X-Servers-Stale` as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model.",
         )
         .parameters(&[
             PROVIDER,

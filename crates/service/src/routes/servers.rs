@@ -133,6 +133,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         "serverName": health.server.as_ref().map(|(name, _)| name),
         "version": health.server.as_ref().map(|(_, version)| version),
         "tools": health.tools,
+        "stale": health.stale.then_some(true),
         "restarts": health.restarts,
         "failures": health.failures,
         "nextAttemptMs": health.next_attempt_ms,

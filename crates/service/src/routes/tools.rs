@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use axum_core::response::{IntoResponse as _, Response};
 use gateway_dialects::context::{Detail, group_by, render_groups, render_groups_within, render_resources};
 use gateway_protocol::{ListKind, printable_lines};
-use gateway_upstream::{Catalogue, CatalogueTool, Importance};
+use gateway_upstream::{Catalogue, CatalogueTool, Importance, UpstreamId};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 
@@ -28,6 +28,9 @@ const DIALECT: HeaderName = HeaderName::from_static("x-tool-dialect");
 /// Servers whose tools are not in the list, because nobody knows them.
 const MISSING: HeaderName = HeaderName::from_static("x-servers-missing");
 
+/// Servers whose tools in the list are those of an earlier run.
+const STALE: HeaderName = HeaderName::from_static("x-servers-stale");
+
 /// No rule knows the model that was named.
 const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
 
@@ -40,10 +43,11 @@ pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Resu
     let mut request = list_request(&gateway, None, &parameters)?;
     request.form = ListForm::Mcp;
     let style = parameters.error_style()?;
-    gateway.lists().listed(&request).await;
+    gateway.lists().listed_or_stale(&request).await;
     let rendered = gateway.lists().get(&request).await?;
     let missing = missing(&gateway, &request, style)?;
-    Ok(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
+    let old_lists = gateway.stale(&request.scope);
+    Ok(named(cached(&headers, &rendered, rendered.body.clone()), &missing, &old_lists))
 }
 
 /// `GET /tools/{provider}`: the tools in a provider's format.
@@ -63,9 +67,10 @@ pub(crate) async fn render(
         let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
         return Err(ApiError::bad_request(message));
     }
-    gateway.lists().listed(&request).await;
+    gateway.lists().listed_or_stale(&request).await;
     let rendered = gateway.lists().get(&request).await?;
     let missing = missing(&gateway, &request, style)?;
+    let old_lists = gateway.stale(&request.scope);
     gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
     let warning = request.model_warning(gateway.lists());
     let mut response = if request.with_report || request.with_server {
@@ -79,6 +84,7 @@ pub(crate) async fn render(
                 ("withheld", unaccepted(&rendered.catalogue, &request)),
                 ("renamed", renamed(&rendered.catalogue, &request)),
                 ("missing", missing.iter().map(describe_missing).collect()),
+                ("stale", old_lists.iter().map(|server| server.as_str().into()).collect()),
                 ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
             ];
             for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
@@ -94,7 +100,7 @@ pub(crate) async fn render(
     if warning.is_some() {
         response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
     }
-    Ok(named(response, &missing))
+    Ok(named(response, &missing, &old_lists))
 }
 
 /// `GET /tools/{provider}/context`: the tools as text for a prompt.
@@ -152,7 +158,7 @@ pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Res
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(TOKENS, HeaderValue::from(tokens));
-    Ok(named(response, &missing))
+    Ok(named(response, &missing, &gateway.stale(&request.scope)))
 }
 
 /// The list that the parameters of a request ask for.
@@ -179,11 +185,13 @@ fn missing(gateway: &Gateway, request: &ListRequest, style: ErrorStyle) -> Resul
 }
 
 /// An answer that names the servers that it lacks, also where its body is the same as before.
-fn named(mut response: Response, missing: &[Missing]) -> Response {
-    if !missing.is_empty() {
+fn named(mut response: Response, missing: &[Missing], stale: &[UpstreamId]) -> Response {
+    let stale = stale.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ");
+    for (header, names) in [(MISSING, names(missing)), (STALE, stale)] {
         let plain = |letter: char| if matches!(letter, ' '..='~') { letter } else { '?' };
-        let text: String = names(missing).chars().map(plain).collect();
-        response.headers_mut().extend(HeaderValue::from_str(&text).ok().map(|names| (MISSING, names)));
+        let text: String = names.chars().map(plain).collect();
+        let value = HeaderValue::from_str(&text).ok().filter(|_| !text.is_empty());
+        response.headers_mut().extend(value.map(|names| (header, names)));
     }
     response
 }

@@ -298,6 +298,18 @@ impl ToolListing {
         listing
     }
 
+    /// The definitions as they came, without those of tools of which `is_unaccepted` says so.
+    pub(crate) fn accepted_definitions(&self, is_unaccepted: impl Fn(&str) -> bool) -> Vec<RawJson> {
+        let refused: HashSet<&[u8]> = self
+            .tools
+            .iter()
+            .filter(|tool| is_unaccepted(&tool.name))
+            .map(|tool| tool.definition.as_bytes())
+            .collect();
+        let definitions = self.definitions.iter();
+        definitions.filter(|definition| !refused.contains(definition.as_bytes())).cloned().collect()
+    }
+
     /// The tools that are not as MCP has them, in the order of the listing; the first hundred where there are many.
     pub(crate) fn malformed(&self) -> Vec<MalformedTool> {
         let is_wanted =

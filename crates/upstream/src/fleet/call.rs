@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_config::{Fallback, Timeouts, UpstreamId};
+use gateway_config::{Fallback, OnDefinitionChange, Timeouts, UpstreamId};
 use gateway_protocol::method::{CALL_TOOL, SET_LEVEL};
 use gateway_protocol::{Notification, RawJson, RawObject, encode_header_value};
 use tokio::sync::mpsc;
@@ -100,6 +100,7 @@ impl Fleet {
         options: &CallOptions,
         is_refused: impl Fn(&UpstreamId) -> bool + Send + Sync,
     ) -> Answered {
+        self.refreshed(tool).await;
         let (mut upstream, arguments) = match self.prepared(tool, arguments) {
             Ok(prepared) => prepared,
             Err(error) => return Answered { outcome: Err(error), ran_on: None },
@@ -142,6 +143,17 @@ impl Fleet {
             if let (Some(fallback), Some(responder)) = (&attempts.fallback, &options.responder) {
                 responder.falls_back(fallback);
             }
+        }
+    }
+
+    /// Waits until a tool of an earlier run is compared with what its server has now, where a changed one is blocked. Elsewhere
+    /// nobody waits for the list: the call needs the connection only.
+    async fn refreshed(&self, tool: &CatalogueTool) {
+        let Ok(upstream) = self.upstream(tool.server.as_str()) else { return };
+        let is_blocking = upstream.spec.tools.on_definition_change == OnDefinitionChange::Block;
+        if is_blocking && upstream.is_stale() {
+            let timeouts = &upstream.spec.timeouts;
+            let _ = tokio::time::timeout(timeouts.connect + timeouts.list, upstream.settled()).await;
         }
     }
 

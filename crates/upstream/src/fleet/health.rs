@@ -81,6 +81,8 @@ pub struct UpstreamHealth {
     pub server: Option<(String, String)>,
     /// How many tools it last listed; `None` if no listing succeeded yet.
     pub tools: Option<usize>,
+    /// Whether these are the tools of an earlier run: it was not asked yet in this one.
+    pub stale: bool,
     /// How often it was started again.
     pub restarts: u64,
     /// Failures in a row.

@@ -21,6 +21,7 @@ use tracing::warn;
 
 use super::health::DefinitionNotice;
 use super::tool_key::{read_by_key, tool_key};
+use crate::catalogue::ListedTool;
 
 pub use file::{
     AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, unaccepted_in_file,
@@ -230,6 +231,12 @@ impl Memory {
                 .map(|(key, fingerprint)| (key.into_owned(), fingerprint.clone()))
                 .collect()
         })
+    }
+
+    /// Whether this definition of a tool is the one that is remembered.
+    pub(super) fn is_accepted(&self, spec: &UpstreamSpec, tool: &ListedTool) -> bool {
+        let key = tool_key(&tool.name);
+        self.with(spec, |kept| kept.fingerprints.get(key.as_ref()) == Some(&tool.fingerprint.to_string()))
     }
 
     /// Remembers definitions as accepted, by the keys of their tools.

@@ -4,6 +4,7 @@ mod accepted;
 mod call;
 mod definitions;
 mod health;
+mod kept_lists;
 mod listing;
 mod memory;
 mod missing;
@@ -13,6 +14,7 @@ mod ping;
 mod registry;
 mod renamed;
 mod responders;
+mod stale;
 mod subscriptions;
 mod supervisor;
 mod tool_key;
@@ -50,6 +52,7 @@ pub use responders::InFlight;
 pub use subscriptions::ResourceSubscription;
 pub use watch::{FileWatch, watch_files};
 
+use kept_lists::KeptLists;
 use memory::Memory;
 use tool_key::tool_key;
 use upstream::{Command, Upstream, log_problems, standby};
@@ -147,6 +150,7 @@ struct Shared {
     version: AtomicU64,
     events: broadcast::Sender<FleetEvent>,
     memory: Arc<Memory>,
+    lists: Arc<KeptLists>,
     renamed: renamed::Logged,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -171,6 +175,7 @@ impl Fleet {
         if memory.meet(&specs) {
             memory.write();
         }
+        let lists = Arc::new(KeptLists::beside(options.memory.as_deref()));
         let shared = Arc::new(Shared {
             rules: ArcSwap::from_pointee(options.catalogue.clone()),
             options,
@@ -179,6 +184,7 @@ impl Fleet {
             version: AtomicU64::new(0),
             events: broadcast::Sender::new(EVENTS),
             memory,
+            lists,
             renamed: renamed::Logged::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -196,12 +202,14 @@ impl Fleet {
     /// Makes the configured upstreams these: new ones start, missing ones end, changed ones are replaced, all others
     /// stay untouched. Calls in flight finish.
     pub fn apply(&self, specs: Vec<UpstreamSpec>) {
+        self.shared.load_lists(&specs);
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.apply_locked(specs);
     }
 
     /// Takes a whole new configuration over: [the upstreams](Self::apply), and how their tools become one list.
     pub fn reload(&self, specs: Vec<UpstreamSpec>, rules: CatalogueRules) {
+        self.shared.load_lists(&specs);
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock, so that no list is built from old upstreams and new rules.
         self.shared.rules.store(Arc::new(rules));
@@ -252,10 +260,19 @@ impl Fleet {
     /// than `wait`. Lazy upstreams are started. Without names: all upstreams. Where one is not to be had, this waits for the
     /// fallback whose tools are listed instead too.
     pub async fn listed(&self, ids: &[UpstreamId], wait: Duration) {
+        self.wait_for_lists(ids, wait, |_| true).await;
+    }
+
+    async fn wait_for_lists(
+        &self,
+        ids: &[UpstreamId],
+        wait: Duration,
+        is_awaited: impl Fn(&Upstream) -> bool,
+    ) {
         let upstreams = self.shared.upstreams.load_full();
         let wanted: Vec<_> = upstreams
             .iter()
-            .filter(|(id, _)| ids.is_empty() || ids.contains(id))
+            .filter(|(id, upstream)| (ids.is_empty() || ids.contains(id)) && is_awaited(upstream))
             .map(|(_, upstream)| upstream)
             .collect();
         let fallbacks =
@@ -359,6 +376,9 @@ impl Shared {
                 standby.map(|(upstream, commands)| (Arc::new(upstream), commands)).unzip();
             started.extend(standby.clone().zip(standby_commands));
             let (upstream, commands) = Upstream::new(spec, standby);
+            if let Some(kept) = self.lists.take(&id) {
+                self.take_stale(&upstream, kept);
+            }
             let upstream = Arc::new(upstream);
             new.insert(id, Arc::clone(&upstream));
             started.push((upstream, commands));
@@ -378,6 +398,7 @@ impl Shared {
             let shared = Arc::clone(self);
             self.tasks.spawn_on(supervisor::supervise(upstream, shared, commands), &self.runtime);
         }
+        self.lists.drop_loaded();
         self.rebuild_locked();
         self.notify(FleetEvent::Reloaded);
     }

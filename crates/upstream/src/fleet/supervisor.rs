@@ -396,10 +396,12 @@ async fn read_tools(
         shared.rebuild();
         return Ok(ttl);
     }
-    let known = upstream.own_tools();
+    let (known, was_stale) = (upstream.own_tools(), upstream.is_stale());
     let listing = ToolListing::read(spec, entries, known.as_deref(), shared.room_for_trees(&upstream));
     let tools = listing.definitions.len();
-    log_malformed(spec, &listing.malformed(), &known.map(|known| known.malformed()).unwrap_or_default());
+    // What was logged in an earlier run is logged in this one too.
+    let logged = known.filter(|_| !was_stale).map(|known| known.malformed());
+    log_malformed(spec, &listing.malformed(), &logged.unwrap_or_default());
     // First, so that nobody ever sees a definition that is blocked.
     shared.compare_definitions(&upstream, &listing).await;
     upstream.set_tools(listing);
@@ -443,5 +445,6 @@ async fn poll<T>(pending: &mut Pending<T>) -> T {
     match pending {
         Some(future) => future.await,
         None => std::future::pending().await,
+    shared.keep_list(&upstream);
     }
 }

@@ -74,6 +74,8 @@ pub(super) struct Facts {
     /// What is wrong with its entry in the configuration.
     pub(super) problems: Vec<Problem>,
     tools: Option<Arc<ToolListing>>,
+    /// Whether `tools` are those of an earlier run.
+    is_stale: bool,
     /// What is listed for it instead of its own tools.
     stand_in: Option<Arc<ToolListing>>,
     /// Why it does not work.
@@ -332,6 +334,26 @@ impl Upstream {
         self.late.store(false, Ordering::Relaxed);
         let mut facts = self.facts();
         (facts.tools, facts.stand_in, facts.reason) = (Some(Arc::new(tools)), None, None);
+        facts.is_stale = false;
+    }
+
+    /// Takes what it listed in an earlier run, until it is asked again.
+    pub(super) fn set_stale_tools(&self, tools: ToolListing) {
+        let mut facts = self.facts();
+        (facts.tools, facts.is_stale) = (Some(Arc::new(tools)), true);
+    }
+
+    /// Whether its tools are those of an earlier run.
+    pub(super) fn is_stale(&self) -> bool {
+        self.facts().is_stale
+    }
+
+    /// Lets a stale list be read again, unless that was tried. Gives false: nobody has to wait for it.
+    pub(super) fn refresh_stale(&self) -> bool {
+        if *self.listing.borrow() == ListingState::Unknown {
+            self.order(Command::Connect);
+        }
+        false
     }
 
     pub(super) fn attempt_begins(&self) {
@@ -400,6 +422,7 @@ impl Upstream {
             in_flight: live.as_ref().map_or(0, |connection| connection.in_flight()),
             process: live.as_ref().and_then(|connection| connection.process()),
             stderr: live.as_ref().map_or_else(|| facts.stderr.clone(), |connection| connection.stderr()),
+            stale: facts.is_stale,
             malformed_tools: facts.tools.as_ref().map(|tools| tools.malformed()).unwrap_or_default(),
             changed_definitions: facts.notices.clone(),
             refused_requests: self.refused.load(Ordering::Relaxed),

@@ -226,6 +226,26 @@ async fn after_a_damaged_memory_an_empty_list_releases_nothing() {
     fleet.shutdown(PATIENCE).await;
 }
 
+/// Tools of an earlier run are listed before their server is asked, but only those that are remembered as accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_remembered_is_not_listed_from_an_earlier_run() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    let stale = || {
+        let mut options = FleetOptions::default();
+        options.memory = Some(bench.memory());
+        let fleet = Fleet::start(vec![bench.spec()], options);
+        (fleet.catalogue().listed().count(), fleet.health_of("up").unwrap().stale, fleet)
+    };
+    let (listed, is_stale, fleet) = stale();
+    assert_eq!((listed, is_stale), (2, true));
+    fleet.shutdown(PATIENCE).await;
+    std::fs::write(bench.memory(), "{").unwrap();
+    let (listed, is_stale, fleet) = stale();
+    assert_eq!((listed, is_stale), (0, false), "after a damaged memory nothing is known to be accepted");
+    fleet.shutdown(PATIENCE).await;
+}
+
 /// Who lists something harmless first gets nothing else accepted with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_damaged_memory_every_later_tool_has_to_be_accepted() {
