@@ -53,6 +53,8 @@ pub struct UpstreamSpec {
     pub required: bool,
     /// Configured, but not to be used.
     pub disabled: bool,
+    /// Whether one malformed tool makes its whole list unusable.
+    pub strict: bool,
     /// How long to wait for what.
     pub timeouts: Timeouts,
     /// Stop it after so long without a call; the next call starts it again.
@@ -89,6 +91,7 @@ impl UpstreamSpec {
             connect: ConnectMode::Lazy,
             required: false,
             disabled: false,
+            strict: false,
             timeouts: Timeouts::default(),
             idle_stop: None,
             restart: RestartPolicy::default(),

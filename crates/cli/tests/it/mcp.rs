@@ -172,6 +172,19 @@ fn one_malformed_tool_spoils_no_list() {
     let mut gateway = sandbox.serve(&["--json"]);
     gateway.line("\"tools\":12");
     for path in ["/health", "/servers"] {
+    let strict =
+        json!({"command": "sh", "args": ["-c", LISTING], "env": {"PATH": "/usr/bin:/bin"}, "strict": true});
+    sandbox.write(
+        "strict.json",
+        &json!({"mcpServers": {"odd": strict, "demo": {"type": "builtin"}}}).to_string(),
+    );
+    let run = sandbox.run(&["servers", "--config", "strict.json", "--json"]);
+    let reason = run.json()["servers"][1]["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(
+        reason.contains("`strict`") && reason.contains("tool `missing`") && reason.contains("index 11"),
+        "{reason}"
+    );
+
         let answer = gateway.get(path);
         let odd =
             answer["servers"].as_array().unwrap().iter().find(|server| server["name"] == "odd").unwrap();

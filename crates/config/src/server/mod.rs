@@ -23,6 +23,11 @@ pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> UpstreamSpec {
     at.set("protocol", "Which era of MCP to speak; asked by default.", &mut spec.protocol);
     at.set("connect", "Whether to connect at the start or when it is needed.", &mut spec.connect);
     at.set("required", "Whether the gateway is not ready without this server.", &mut spec.required);
+    at.set(
+        "strict",
+        "Whether one malformed tool makes the server unusable, instead of that tool.",
+        &mut spec.strict,
+    );
     at.set("disabled", "Keeps the entry without using it.", &mut spec.disabled);
     for name in ["enabled", "isActive"] {
         at.item(name, "The opposite of `disabled`.", bool::schema).and_then(|item| item.read::<bool>());

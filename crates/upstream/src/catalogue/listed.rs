@@ -237,6 +237,15 @@ pub struct MalformedTool {
     pub withheld: Withheld,
 }
 
+impl fmt::Display for MalformedTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(formatter, "tool `{name}`: {}", self.reason),
+            None => write!(formatter, "the tool at index {}: {}", self.index, self.reason),
+        }
+    }
+}
+
 /// Who is not shown a tool that is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Withheld {

@@ -38,6 +38,8 @@ pub(super) enum ListError {
     CursorTooLarge { page: usize, bytes: usize },
     #[error("listing took more than {waited:?}")]
     Timeout { waited: Duration },
+    #[error("the server is configured as `strict`, and these of its tools are malformed: {0}")]
+    Malformed(String),
 }
 
 /// Bytes of one cursor. It is sent back with the next request.
@@ -48,7 +50,9 @@ impl ListError {
     pub(super) fn is_excess(&self) -> bool {
         match self {
             Self::LimitExceeded { .. } | Self::TooLarge { .. } | Self::CursorTooLarge { .. } => true,
-            Self::Page { .. } | Self::CursorRepeated { .. } | Self::Timeout { .. } => false,
+            Self::Page { .. } | Self::CursorRepeated { .. } | Self::Timeout { .. } | Self::Malformed(_) => {
+                false
+            }
         }
     }
 }

@@ -401,7 +401,7 @@ async fn read_tools(
     let tools = listing.definitions.len();
     // What was logged in an earlier run is logged in this one too.
     let logged = known.filter(|_| !was_stale).map(|known| known.malformed());
-    log_malformed(spec, &listing.malformed(), &logged.unwrap_or_default());
+    log_malformed(spec, &malformed, &logged.unwrap_or_default());
     // First, so that nobody ever sees a definition that is blocked.
     shared.compare_definitions(&upstream, &listing).await;
     upstream.set_tools(listing);
@@ -429,6 +429,12 @@ fn log_malformed(spec: &UpstreamSpec, malformed: &[MalformedTool], before: &[Mal
                 warn!(tool, %server, index, reason, "Tool is malformed; it is repaired for clients of MCP.");
             }
         }
+    let malformed = listing.malformed();
+    if spec.strict && !malformed.is_empty() {
+        return Err(ListError::Malformed(
+            malformed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        ));
+    }
     }
 }
 
