@@ -177,3 +177,56 @@ fn a_gateway_that_does_not_run_restarts_nothing() {
     );
     assert!(run.stderr.starts_with(&expected), "{}", run.stderr);
 }
+
+/// A program that is not there does not crash, and is not worth a line for each attempt.
+#[test]
+fn a_missing_program_is_logged_once() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&json!({"mcpServers": {
+        "gone": {"command": "no-such-program", "connect": "eager", "restart": {"first": "10ms", "longest": "10ms", "attempts": 2}},
+        "demo": {"type": "builtin"},
+    }}));
+    let mut gateway = sandbox.serve(&[]);
+    let gone = |gateway: &crate::sandbox::Gateway| {
+        let servers = gateway.get("/servers");
+        servers["servers"].as_array().unwrap().iter().find(|server| server["name"] == "gone").unwrap().clone()
+    };
+    let failed_often = || gone(&gateway)["failures"].as_u64().is_some_and(|failures| failures > 4);
+    eventually_blocking(crate::sandbox::DEADLINE, "attempts", failed_often).unwrap();
+    let state = gone(&gateway)["state"].clone();
+    assert!(state == "disconnected" || state == "connecting", "{state}");
+    gateway.stop();
+    let errors = gateway.running.errors();
+    assert_eq!(errors.matches("Upstream failed").count(), 1, "{errors}");
+}
+
+#[test]
+fn tools_that_nobody_lists_because_of_a_clash_are_reported() {
+    let sandbox = Sandbox::new();
+    let demo = json!({"type": "builtin"});
+    sandbox.configure(&json!({"clash": "error", "mcpServers": {"a": demo, "b": demo}}));
+    let mut gateway = sandbox.serve(&[]);
+    let report = gateway.get("/tools/openai?report=true");
+    assert_eq!(report["tools"], json!([]));
+    assert_eq!(report["clashes"].as_array().map(Vec::len), Some(5), "{report}");
+    assert_eq!(report["clashes"][0]["servers"], json!(["a", "b"]));
+    assert_eq!(gateway.get("/health")["clashes"], report["clashes"]);
+    gateway.stop();
+    let errors = gateway.running.errors();
+    assert_eq!(errors.matches("Tools are not listed").count(), 1, "{errors}");
+}
+
+#[test]
+fn without_a_configuration_the_default_server_is_the_demo() {
+    let sandbox = Sandbox::new();
+    let mut gateway = sandbox.serve(&[]);
+    let sum = gateway.call("default", "add", &json!({"a": 1, "b": 2}));
+    assert_eq!(sum["result"]["structuredContent"]["result"], 3, "{sum}");
+    let call =
+        json!({"provider": "gemini", "server": "default", "call": {"name": "add", "args": {"a": 1, "b": 2}}});
+    assert!(gateway.post("/execute", &call).to_string().contains("\\\"result\\\":3"));
+    assert_eq!(gateway.get("/tools?server=default")["tools"].as_array().map(Vec::len), Some(5));
+    let unknown = gateway.call("other", "add", &json!({}));
+    assert_eq!(unknown["error"], "Unknown server: other. Available servers: demo");
+    gateway.stop();
+}

@@ -10,7 +10,7 @@ use http::{StatusCode, Uri};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::servers::{describe, describe_renamed};
+use super::servers::{describe, describe_clash, describe_renamed, hidden_by_clashes};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::context::RequestContext;
@@ -120,6 +120,11 @@ pub(crate) async fn health(
     let renamed: Vec<Value> = gateway.fleet().catalogue().renamed().map(describe_renamed).collect();
     if !renamed.is_empty() {
         report["renamedTools"] = renamed.into();
+    }
+    let catalogue = gateway.fleet().catalogue();
+    let clashes: Vec<Value> = hidden_by_clashes(&catalogue).map(describe_clash).collect();
+    if !clashes.is_empty() {
+        report["clashes"] = clashes.into();
     }
     Ok(json_response(StatusCode::OK, report.to_string()))
 }

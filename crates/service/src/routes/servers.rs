@@ -3,8 +3,8 @@
 use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_upstream::{
-    AcceptError, CallError, CatalogueTool, DefinitionNotice, MalformedTool, UpstreamHealth, UpstreamId,
-    UpstreamState, Withheld,
+    AcceptError, CallError, Catalogue, CatalogueTool, Clash, ClashOutcome, DefinitionNotice, MalformedTool,
+    UpstreamHealth, UpstreamId, UpstreamState, Withheld,
 };
 use http::StatusCode;
 use serde::Deserialize;
@@ -140,7 +140,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         "inFlight": health.in_flight,
         "process": health.process,
         "malformedTools": (!malformed.is_empty()).then_some(malformed),
-        "stderr": Some(&health.stderr).filter(|text| !text.is_empty()),
+        "stderr": Some(last_words(&health.stderr)).filter(|text| !text.is_empty()),
         "changedDefinitions": has_changes.then_some(changes),
         "changesFingerprint": has_changes.then(|| health.changes_fingerprint()),
         "refusedRequests": Some(health.refused_requests).filter(|count| *count > 0),
@@ -149,6 +149,20 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         members.retain(|_, fact| !fact.is_null());
     }
     value
+}
+
+/// Characters of standard error that are shown.
+const STDERR: usize = 1_000;
+
+/// The end of what a server wrote to its standard error, without lines that only inform.
+fn last_words(stderr: &str) -> String {
+    let is_chatter = |line: &&str| {
+        let mut words = line.split(|letter: char| !letter.is_ascii_alphabetic());
+        words.any(|word| matches!(word, "INFO" | "DEBUG" | "TRACE"))
+    };
+    let told = stderr.lines().filter(|line| !is_chatter(line)).collect::<Vec<_>>().join("\n");
+    let surplus = told.chars().count().saturating_sub(STDERR);
+    if surplus == 0 { told } else { format!("…{}", told.chars().skip(surplus).collect::<String>()) }
 }
 
 fn describe_malformed(tool: &MalformedTool) -> Value {
@@ -179,6 +193,17 @@ pub(super) fn describe_renamed(tool: &CatalogueTool) -> Value {
     row
 }
 
+/// The clashes of names that keep tools out of all lists.
+pub(super) fn hidden_by_clashes(catalogue: &Catalogue) -> impl Iterator<Item = &Clash> {
+    catalogue.clashes().iter().filter(|clash| clash.outcome == ClashOutcome::NotListed)
+}
+
+/// A clash of names. Its tools are only reached by naming their servers.
+pub(super) fn describe_clash(clash: &Clash) -> Value {
+    let servers: Vec<&str> = clash.servers.iter().map(UpstreamId::as_str).collect();
+    json!({"tool": clash.name, "servers": servers})
+}
+
 /// The five words that clients know.
 fn status(health: &UpstreamHealth) -> &'static str {
     match health.state {
@@ -187,5 +212,22 @@ fn status(health: &UpstreamHealth) -> &'static str {
         UpstreamState::Connected => "connected",
         UpstreamState::Idle | UpstreamState::Closed => "disconnected",
         UpstreamState::Invalid | UpstreamState::Waiting | UpstreamState::Crashing => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_short_and_no_chatter() {
+        let stderr =
+            "INFO ready\nreading a: failed\n2026-01-01 [DEBUG] x\nINFORMATION is no level\n[trace] neither\n";
+        assert_eq!(last_words(stderr), "reading a: failed\nINFORMATION is no level\n[trace] neither");
+        let long = last_words(&format!("{}end", "ü".repeat(3_000)));
+        assert_eq!(
+            (long.chars().count(), long.ends_with("üend"), long.starts_with('…')),
+            (1_001, true, true)
+        );
     }
 }

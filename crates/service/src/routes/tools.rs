@@ -10,6 +10,7 @@ use gateway_upstream::{Catalogue, CatalogueTool, Importance, UpstreamId};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 
+use super::servers::{describe_clash, hidden_by_clashes};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
@@ -83,6 +84,7 @@ pub(crate) async fn render(
             let lists = [
                 ("withheld", unaccepted(&rendered.catalogue, &request)),
                 ("renamed", renamed(&rendered.catalogue, &request)),
+                ("clashes", hidden_by_clashes(&rendered.catalogue).map(describe_clash).collect()),
                 ("missing", missing.iter().map(describe_missing).collect()),
                 ("stale", old_lists.iter().map(|server| server.as_str().into()).collect()),
                 ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),

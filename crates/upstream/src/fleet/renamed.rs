@@ -1,4 +1,4 @@
-//! The log lines about tools whose names are reserved for another upstream.
+//! The log lines about tools that do not have their own names: those are reserved for another upstream, or clash.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,7 +8,7 @@ use gateway_config::UpstreamId;
 use tracing::warn;
 
 use super::definitions::first_few;
-use crate::catalogue::{Catalogue, CatalogueTool};
+use crate::catalogue::{Catalogue, CatalogueTool, ClashOutcome};
 
 /// Most tools that are remembered as logged; after that, all are logged once more.
 const REMEMBERED: usize = 16_384;
@@ -18,7 +18,7 @@ const REMEMBERED: usize = 16_384;
 pub(super) struct Logged(Mutex<HashSet<u64>>);
 
 impl Logged {
-    /// One line for each upstream with tools that were not logged yet.
+    /// One line for each upstream with tools that were not logged yet, and one for all clashes that hide tools.
     pub(super) fn log(&self, catalogue: &Catalogue) {
         let mut fresh: BTreeMap<&UpstreamId, Vec<&CatalogueTool>> = BTreeMap::new();
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,19 @@ impl Logged {
                 fresh.entry(&tool.server).or_default().push(tool);
             }
         }
+        let mut clashes = Vec::new();
+        for clash in catalogue.clashes().iter().filter(|clash| clash.outcome == ClashOutcome::NotListed) {
+            let mut hasher = DefaultHasher::new();
+            (&clash.name, &clash.servers).hash(&mut hasher);
+            if logged.insert(hasher.finish()) {
+                clashes.push(clash);
+            }
+        }
         drop(logged);
+        if !clashes.is_empty() {
+            let (count, clashes) = (clashes.len(), first_few(clashes.into_iter().map(ToString::to_string)));
+            warn!(count, clashes, "Tools are not listed, because several servers have one of their name.");
+        }
         for (upstream, tools) in fresh {
             let count = tools.len();
             let tools = first_few(tools.into_iter().map(describe));
