@@ -46,6 +46,10 @@ pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> UpstreamSpec {
     at.set("watchPaths", "Files whose change restarts the server.", &mut paths);
     spec.watch_paths = paths.iter().map(|path| at.context.source.environment.path(path)).collect();
     spec.endpoint = endpoint.unwrap_or(Endpoint::Invalid);
+    // Servers that write such a log learn from this variable where to.
+    if let (Endpoint::Stdio { env, .. }, Some(path)) = (&mut spec.endpoint, &spec.log_path) {
+        env.entry("MCP_CALL_LOG".to_owned()).or_insert_with(|| path.display().to_string());
+    }
     spec
 }
 

@@ -436,6 +436,21 @@ fn servers_of_codex_are_read_from_toml() {
     assert_eq!(warnings, ["mcp-gateway-config.json:1: Config file has no servers defined"]);
 }
 
+#[test]
+fn a_server_that_writes_a_log_learns_where() {
+    let text = r#"{"servers": {"a": {"command": "a", "logPath": "/l.jsonl"}, "b": {"command": "b", "logPath": "/l", "env": {"MCP_CALL_LOG": "own"}}, "c": {"command": "c"}}}"#;
+    let config = parse(Path::new(FILE), text, &environment(&[], &[])).unwrap();
+    let logs: Vec<Option<&str>> = config
+        .servers
+        .iter()
+        .map(|server| match &server.endpoint {
+            Endpoint::Stdio { env, .. } => env.get("MCP_CALL_LOG").map(String::as_str),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(logs, [Some("/l.jsonl"), Some("own"), None]);
+}
+
 const GOOSE: &str = r#"GOOSE_PROVIDER: anthropic
 extensions:
   developer:
