@@ -6,7 +6,7 @@ use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, Upstrea
 
 use crate::Runtime;
 use crate::failure::Failure;
-use crate::scope::{Scope, unknown_server};
+use crate::scope::{Scope, named_server, unknown_server};
 
 /// A name that led to no tool.
 #[derive(Clone, Copy, Debug)]
@@ -82,11 +82,14 @@ impl Runtime {
     pub async fn catalogue_for(&self, server: Option<&str>, name: &str) -> Result<Arc<Catalogue>, Failure> {
         let fleet = self.fleet();
         let catalogue = fleet.catalogue();
-        if let Some(server) = server
-            && fleet.spec(server).is_none()
-        {
-            return Err(unknown_server(fleet, server));
-        }
+        let named = match server {
+            Some(server) => Some(
+                named_server(fleet, self.default_server(), server)
+                    .ok_or_else(|| unknown_server(fleet, server))?,
+            ),
+            None => None,
+        };
+        let server = named.as_ref().map(|spec| spec.id.as_str());
         if catalogue.resolve(server, name).is_ok() {
             return Ok(catalogue);
         }
@@ -118,6 +121,8 @@ impl Runtime {
     ) -> Result<&'c CatalogueTool, Failure> {
         let is_plain = server.is_none() && !name.starts_with("mcp__");
         let default = self.default_server();
+        let named = server.and_then(|server| named_server(self.fleet(), default, server));
+        let server = named.as_ref().map(|spec| spec.id.as_str()).or(server);
         let is_default =
             is_plain && catalogue.get(default, name).is_some_and(|tool| tool.reserved_for.is_none());
         let error = match catalogue.resolve(server.or(is_default.then_some(default)), name) {

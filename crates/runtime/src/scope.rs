@@ -1,6 +1,8 @@
 //! Which servers a request is about.
 
-use gateway_upstream::{CatalogueTool, Fleet, UpstreamId};
+use std::sync::Arc;
+
+use gateway_upstream::{CatalogueTool, Fleet, UpstreamId, UpstreamSpec};
 
 use crate::failure::Failure;
 
@@ -19,7 +21,7 @@ impl Scope {
         match server {
             Some("*") => Ok(Self::All),
             Some(name) => {
-                let known = fleet.spec(name).ok_or_else(|| unknown_server(fleet, name))?;
+                let known = named_server(fleet, default, name).ok_or_else(|| unknown_server(fleet, name))?;
                 Ok(Self::Server(known.id.clone()))
             }
             None => Ok(fleet.spec(default).map_or(Self::All, |spec| Self::Server(spec.id.clone()))),
@@ -49,6 +51,16 @@ impl Scope {
             Self::All => &tool.public_name,
         }
     }
+}
+
+/// The server that a request names. Where none is called `default`, that word means the default server, else the only one.
+pub fn named_server(fleet: &Fleet, default: &str, name: &str) -> Option<Arc<UpstreamSpec>> {
+    let meant = || match fleet.ids().as_slice() {
+        _ if name != "default" => None,
+        [only] => fleet.spec(default).or_else(|| fleet.spec(only.as_str())),
+        _ => fleet.spec(default),
+    };
+    fleet.spec(name).or_else(meant)
 }
 
 /// The answer for a server that is not configured.
