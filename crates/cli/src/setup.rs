@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use gateway_config::{
     ConfigSource, DotenvScope, Environment, Lookup, OnInvalidServer, Problem, Problems, Secret,
@@ -291,10 +291,15 @@ impl Setup {
         options.retention.max_age = Some(config.keep);
         options.retention.max_bytes = Some(config.keep_bytes);
         let log = match &config.directory {
-            Some(directory) => CallLog::open(directory, &options),
-            None => CallLog::in_memory(&options),
-        }
-        .context("opening the call log")?;
+            Some(directory) => CallLog::open(directory, &options).map_err(|error| {
+                let error = anyhow::Error::from(error);
+                anyhow!(
+                    "opening the call log: {error:#}; `--data DIR` names another directory, and `\"log\": false` in the \
+                     configuration keeps the log in memory"
+                )
+            })?,
+            None => CallLog::in_memory(&options).context("opening the call log")?,
+        };
         for notice in log.opened().notices() {
             let _ = writeln!(terminal::errors(), "warning: call log: {notice}");
         }

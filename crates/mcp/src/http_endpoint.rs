@@ -1,7 +1,6 @@
 //! The endpoint over HTTP: Streamable HTTP in both eras, and the transport with two addresses before it.
 
 use gateway_protocol::{Incoming, RpcError, code, header, parse_strict_message};
-use gateway_upstream::UpstreamId;
 use http::{HeaderValue, StatusCode};
 
 use crate::endpoint::Endpoint;
@@ -79,9 +78,7 @@ impl Endpoint {
     fn view(&self, request: &HttpRequest) -> Result<View, Refused> {
         let (fleet, name) = (self.fleet(), request.name.as_deref());
         View::named(fleet, name).ok_or_else(|| {
-            let (catalogue, ids) = (fleet.catalogue(), fleet.ids());
-            let known: Vec<&str> = catalogue.groups().chain(ids.iter().map(UpstreamId::as_str)).collect();
-            let (name, known) = (name.unwrap_or_default(), known.join(", "));
+            let (name, known) = (name.unwrap_or_default(), View::names(fleet));
             let message = format!("no group or server is called `{name}`; there are: {known}");
             Refused::new(StatusCode::NOT_FOUND, None, RpcError::new(code::INVALID_REQUEST, message))
         })

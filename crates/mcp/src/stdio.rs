@@ -39,10 +39,12 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[non_exhaustive]
 pub enum StdioError {
     /// No group or server has the name.
-    #[error("no group or server is called `{name}`")]
+    #[error("no group or server is called `{name}`; there are: {known}")]
     UnknownGroup {
         /// The name.
         name: String,
+        /// The names that there are.
+        known: String,
     },
     /// There is no session to be had.
     #[error("the system gives no random numbers")]
@@ -63,8 +65,10 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let view = View::named(endpoint.fleet(), group)
-        .ok_or_else(|| StdioError::UnknownGroup { name: group.unwrap_or_default().to_owned() })?;
+    let view = View::named(endpoint.fleet(), group).ok_or_else(|| StdioError::UnknownGroup {
+        name: group.unwrap_or_default().to_owned(),
+        known: View::names(endpoint.fleet()),
+    })?;
     let (sender, messages) = mpsc::channel(MESSAGES);
     let sessions = &endpoint.state().sessions;
     let session = sessions

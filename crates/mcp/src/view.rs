@@ -31,6 +31,13 @@ impl View {
         }
     }
 
+    /// The names of all views but the one of everything, for people.
+    pub(crate) fn names(fleet: &Fleet) -> String {
+        let (catalogue, ids) = (fleet.catalogue(), fleet.ids());
+        let known: Vec<&str> = catalogue.groups().chain(ids.iter().map(UpstreamId::as_str)).collect();
+        known.join(", ")
+    }
+
     /// The server, if it is one.
     pub(crate) fn server(&self) -> Option<&UpstreamId> {
         match self {

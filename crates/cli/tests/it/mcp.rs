@@ -78,7 +78,10 @@ fn a_group_that_does_not_exist_is_named() {
     let output =
         assert_cmd::Command::from_std(sandbox.command(&["mcp", "--group", "nowhere"])).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "error: no group or server is called `nowhere`\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: no group or server is called `nowhere`; there are: demo\n"
+    );
 }
 
 /// A server that lists what is in the file `tools.json`.
@@ -169,9 +172,6 @@ fn one_malformed_tool_spoils_no_list() {
         assert_eq!(listed[11].get("outputSchema").is_some(), is_modern);
     }
 
-    let mut gateway = sandbox.serve(&["--json"]);
-    gateway.line("\"tools\":12");
-    for path in ["/health", "/servers"] {
     let strict =
         json!({"command": "sh", "args": ["-c", LISTING], "env": {"PATH": "/usr/bin:/bin"}, "strict": true});
     sandbox.write(
@@ -185,6 +185,9 @@ fn one_malformed_tool_spoils_no_list() {
         "{reason}"
     );
 
+    let mut gateway = sandbox.serve(&["--json"]);
+    gateway.line("\"tools\":12");
+    for path in ["/health", "/servers"] {
         let answer = gateway.get(path);
         let odd =
             answer["servers"].as_array().unwrap().iter().find(|server| server["name"] == "odd").unwrap();

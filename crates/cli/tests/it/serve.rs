@@ -189,7 +189,7 @@ fn a_data_directory_has_one_owner() {
     let mut second = Running::start(sandbox.command(&["serve", "--port", "0", "--data", "data"]));
     assert_eq!(second.end().0, Some(2));
     let errors = second.errors();
-    assert!(errors.contains("is in use by another process"), "{errors}");
+    assert!(errors.contains("is in use by another process") && errors.contains("`--data DIR`"), "{errors}");
 }
 
 #[test]

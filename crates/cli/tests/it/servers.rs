@@ -1,6 +1,6 @@
 //! `servers`
 
-use gateway_testkit::{Fault, Fixture, SpokenEra, count_lines_with};
+use gateway_testkit::{Fault, Fixture, SpokenEra, count_lines_with, eventually_blocking};
 use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, fixture, free_port};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gateway_config::UpstreamId;
 use tokio::time::Instant;
-use tracing::warn;
+use tracing::{info, warn};
 
 /// How often the count is logged.
 const SUMMARY: Duration = Duration::from_mins(1);
@@ -17,7 +17,8 @@ const SUMMARY: Duration = Duration::from_mins(1);
 const METHOD_CHARACTERS: usize = 100;
 
 /// What servers ask for. Methods that we do not know are one kind, because a server can invent any number.
-const KINDS: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
+const KINDS: [&str; 3] = ["sampling/createMessage", "elicitation/create", ROOTS];
+const ROOTS: &str = "roots/list";
 
 /// The refused requests of one connection.
 #[derive(Debug)]
@@ -51,10 +52,15 @@ impl Refusals {
         if let Some(logged @ false) = state.logged.get_mut(kind) {
             *logged = true;
             let method: String = method.chars().take(METHOD_CHARACTERS).collect();
-            warn!(
-                %upstream, method,
-                "Request of the server refused: nobody can answer it, or it is not clear for whom it is. More of its kind are only counted."
-            );
+            // Many servers ask for roots as soon as they are connected, when no caller is there yet, and do without.
+            if method == ROOTS {
+                info!(%upstream, method, "Request of the server refused: there is no caller who could answer it. That is harmless.");
+            } else {
+                warn!(
+                    %upstream, method,
+                    "Request of the server refused: nobody can answer it, or it is not clear for whom it is. More of its kind are only counted."
+                );
+            }
             return;
         }
         state.unreported += 1;

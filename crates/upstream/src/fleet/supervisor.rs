@@ -10,7 +10,7 @@ use gateway_config::{Endpoint, UpstreamSpec};
 use gateway_protocol::{ListKind, method};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::health::UpstreamState;
 use super::listing::{ListError, Listing, list};
@@ -64,6 +64,15 @@ struct Supervisor {
     current: Option<Arc<Connection>>,
 }
 
+/// How an upstream failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// There is no program that could be started, so that nothing crashes.
+    NotStarted,
+    /// It ended, or did not answer.
+    Ended,
+}
+
 /// Why a connection is over.
 enum After {
     Ended(String),
@@ -89,7 +98,13 @@ impl Supervisor {
             let (sender, events) = mpsc::channel(SERVER_EVENTS);
             match self.open(sender).await {
                 Ok(connection) => self.live(Arc::new(connection), events, commands).await,
-                Err(error) => self.failed(error.to_string(), commands).await,
+                Err(error) => {
+                    let failure = match error {
+                        ConnectError::Spawn(_) => Failure::NotStarted,
+                        _ => Failure::Ended,
+                    };
+                    self.failed(error.to_string(), failure, commands).await;
+                }
             }
         }
     }
@@ -115,12 +130,12 @@ impl Supervisor {
     }
 
     /// Notes a failure and waits for the next attempt, or for somebody who wants one now.
-    async fn failed(&mut self, reason: String, commands: &mut mpsc::Receiver<Command>) {
+    async fn failed(&mut self, reason: String, failure: Failure, commands: &mut mpsc::Receiver<Command>) {
         self.failures = self.failures.saturating_add(1);
         let policy = &self.upstream.spec.restart;
         let pause = with_jitter(pause(policy, self.failures), random_byte());
         self.upstream.attempt_failed(reason.clone(), self.failures, pause);
-        let crashing = self.failures >= policy.attempts;
+        let crashing = failure == Failure::Ended && self.failures >= policy.attempts;
         let state = if crashing { UpstreamState::Crashing } else { UpstreamState::Waiting };
         self.state(state, Some(reason));
         // Before anybody who waits for its list looks.
@@ -189,7 +204,7 @@ impl Supervisor {
                     connection.close().await;
                     self.current = None;
                 }
-                self.failed(reason, commands).await;
+                self.failed(reason, Failure::Ended, commands).await;
             }
             After::Restart => {
                 self.failures = 0;
@@ -346,6 +361,12 @@ impl Supervisor {
             retire(&self.upstream, &self.shared, connection).await;
         }
         self.upstream.replace_listing(ListingState::Unknown, ListingState::Failed);
+        // Whoever took its place has another state, which is the last that anybody should hear of.
+        let current = self.shared.upstreams.load().get(&self.upstream.spec.id).cloned();
+        if current.is_some_and(|current| !Arc::ptr_eq(&current, &self.upstream)) {
+            self.upstream.state.send_replace(UpstreamState::Closed);
+            return;
+        }
         self.state(UpstreamState::Closed, None);
     }
 
@@ -356,8 +377,17 @@ impl Supervisor {
             return;
         }
         match (&reason, state) {
-            (Some(reason), _) => warn!(upstream = %upstream.spec.id, %state, reason, "Upstream failed."),
-            (None, UpstreamState::Connected) => info!(upstream = %upstream.spec.id, "Upstream connected."),
+            (Some(reason), _) if upstream.note_logged(Some(reason)) => {
+                warn!(upstream = %upstream.spec.id, %state, reason, "Upstream failed.");
+            }
+            // The same again, as before each attempt of a server that is not there.
+            (Some(reason), _) => {
+                debug!(upstream = %upstream.spec.id, %state, reason, "Upstream failed again.");
+            }
+            (None, UpstreamState::Connected) => {
+                upstream.note_logged(None);
+                info!(upstream = %upstream.spec.id, "Upstream connected.");
+            }
             (None, _) => {}
         }
         self.shared.notify(FleetEvent::State { upstream: upstream.spec.id.clone(), state, reason });
@@ -399,6 +429,12 @@ async fn read_tools(
     let (known, was_stale) = (upstream.own_tools(), upstream.is_stale());
     let listing = ToolListing::read(spec, entries, known.as_deref(), shared.room_for_trees(&upstream));
     let tools = listing.definitions.len();
+    let malformed = listing.malformed();
+    if spec.strict && !malformed.is_empty() {
+        return Err(ListError::Malformed(
+            malformed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        ));
+    }
     // What was logged in an earlier run is logged in this one too.
     let logged = known.filter(|_| !was_stale).map(|known| known.malformed());
     log_malformed(spec, &malformed, &logged.unwrap_or_default());
@@ -409,6 +445,7 @@ async fn read_tools(
     upstream.listing.send_replace(ListingState::Known);
     shared.save_soon();
     shared.notify(FleetEvent::Listed { upstream: spec.id.clone(), tools });
+    shared.keep_list(&upstream);
     Ok(ttl)
 }
 
@@ -429,12 +466,6 @@ fn log_malformed(spec: &UpstreamSpec, malformed: &[MalformedTool], before: &[Mal
                 warn!(tool, %server, index, reason, "Tool is malformed; it is repaired for clients of MCP.");
             }
         }
-    let malformed = listing.malformed();
-    if spec.strict && !malformed.is_empty() {
-        return Err(ListError::Malformed(
-            malformed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-        ));
-    }
     }
 }
 
@@ -451,6 +482,5 @@ async fn poll<T>(pending: &mut Pending<T>) -> T {
     match pending {
         Some(future) => future.await,
         None => std::future::pending().await,
-    shared.keep_list(&upstream);
     }
 }

@@ -78,6 +78,8 @@ pub(super) struct Facts {
     is_stale: bool,
     /// What is listed for it instead of its own tools.
     stand_in: Option<Arc<ToolListing>>,
+    /// The reason of the failure that was logged last.
+    logged: Option<String>,
     /// Why it does not work.
     pub(super) reason: Option<String>,
     era: Option<Era>,
@@ -354,6 +356,14 @@ impl Upstream {
             self.order(Command::Connect);
         }
         false
+    }
+
+    /// Notes why it failed, or that it works. Whether that is another reason than the one before.
+    pub(super) fn note_logged(&self, reason: Option<&str>) -> bool {
+        let mut facts = self.facts();
+        let is_new = facts.logged.as_deref() != reason;
+        facts.logged = reason.map(str::to_owned);
+        is_new
     }
 
     pub(super) fn attempt_begins(&self) {
