@@ -38,7 +38,7 @@ pub(super) async fn open(attempt: &Attempt<'_>, client: Arc<HttpClient>) -> Resu
     };
     if !response.status().is_success() {
         let body = timeout_at(until, client.error_body(&mut response)).await.map_err(late)?;
-        return Err(client.error(client.explain_status(response.status(), &body)));
+        return Err(client.error(client.explain_status(response.status(), response.headers(), &body)));
     }
     if !client::is_stream(&response) {
         return Err(client.error("it gave no stream of events"));
@@ -209,7 +209,7 @@ async fn post(
         if status.is_success() {
             return Ok(body);
         }
-        let reason = client.explain_status(status, &body);
+        let reason = client.explain_status(status, response.headers(), &body);
         Err(if status.is_client_error() { SendError::NotSent(reason) } else { SendError::Unclear(reason) })
     };
     let outcome = timeout(POST_PATIENCE, sending)

@@ -188,14 +188,29 @@ impl HttpClient {
     }
 
     /// What a status means, for people.
-    pub(in crate::connection) fn explain_status(&self, status: StatusCode, body: &[u8]) -> String {
+    pub(in crate::connection) fn explain_status(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> String {
         let hint = match status {
+            StatusCode::UNAUTHORIZED if wants_oauth(headers) => {
+                "it wants a sign-in by OAuth, which the gateway does not do; configure \"command\": \"npx\", \"args\": [\"mcp-remote\", \
+                 its address], which does, or a token in \"headers\""
+            }
             StatusCode::UNAUTHORIZED => "it wants credentials, check the configured headers",
             StatusCode::FORBIDDEN => "the credentials do not suffice",
             _ => "",
         };
         self.secrets.hide(explain_status("it", status, hint, body, SHOWN), false)
     }
+}
+
+/// Whether a server says where to sign in (RFC 9728, which MCP asks for).
+fn wants_oauth(headers: &HeaderMap) -> bool {
+    let challenges = headers.get_all(http::header::WWW_AUTHENTICATE).into_iter();
+    challenges.filter_map(|challenge| challenge.to_str().ok()).any(|text| text.contains("resource_metadata"))
 }
 
 /// Whether a response is a stream of events.
@@ -222,5 +237,20 @@ fn shown_url(url: &str) -> String {
     match (plain.split_once("://"), plain.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
         _ => plain.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_names_its_authorization_server_wants_oauth() {
+        let headers = |text: &'static str| {
+            HeaderMap::from_iter([(http::header::WWW_AUTHENTICATE, HeaderValue::from_static(text))])
+        };
+        let metadata = r#"Bearer resource_metadata="https://h/.well-known/oauth-protected-resource""#;
+        assert!(wants_oauth(&headers(metadata)));
+        assert!(!wants_oauth(&headers("Bearer realm=x")) && !wants_oauth(&HeaderMap::new()));
     }
 }

@@ -222,7 +222,7 @@ impl Http {
         if !status.is_success() {
             let body =
                 deadline.wait(self.client.error_body(&mut response)).await.map_err(Trouble::Timeout)?;
-            return self.refusal(session, status, &body);
+            return self.refusal(session, status, response.headers(), &body);
         }
         let outcome = if client::is_stream(&response) {
             self.streamed_answer(session, id, response, call).await?
@@ -239,8 +239,14 @@ impl Http {
     }
 
     /// What an error status means: a JSON-RPC error is an answer, anything else is not.
-    fn refusal(&self, session: &Session, status: StatusCode, body: &Bytes) -> Result<Answer, Trouble> {
-        let reason = || self.client.explain_status(status, body);
+    fn refusal(
+        &self,
+        session: &Session,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Answer, Trouble> {
+        let reason = || self.client.explain_status(status, headers, body);
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Err(Trouble::Status { status, reason: reason() });
         }
