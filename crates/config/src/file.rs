@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::environment::Environment;
 use crate::expand::Source;
-use crate::fields::{Context, Fields, Item};
+use crate::fields::{Context, Fields, Item, describe};
 use crate::jsonc::{Document, JsoncError};
 use crate::key::Secret;
 use crate::problem::{Problem, Problems};
@@ -27,6 +27,7 @@ use crate::servers::{
 use crate::service::{self, ServiceConfig};
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 use crate::tool::{RefusedTool, RegistryConfig, ToolHandler, ToolSpec};
+use crate::variables::{Overlay, overlay};
 use crate::{toml_text, yaml_text};
 
 /// What is configured.
@@ -142,6 +143,12 @@ impl Parts {
             return refuse(1, format!("must be a {notation} object"));
         };
         let path = directory.join(file);
+        let overlay = match role {
+            Role::Whole => overlay(&describe(|at| Self::default().read_fields(at)), members, environment),
+            Role::Servers => Overlay::default(),
+        };
+        self.hide_keys(&overlay);
+        problems.borrow_mut().warnings.extend(overlay.warnings);
         let context = Context {
             file: &file.display().to_string(),
             directory: path.parent().unwrap_or(directory),
@@ -152,7 +159,8 @@ impl Parts {
                 folder: folder_of(file),
             },
             problems,
-            secrets: RefCell::default(),
+            secrets: RefCell::new(overlay.values),
+            variables: overlay.variables,
         };
         let top = Item { context: &context, pointer: String::new(), value: &document.value };
         let blocks = server_blocks(&top);
@@ -167,7 +175,7 @@ impl Parts {
             }
         }
         if role == Role::Whole {
-            Fields::read(&context, "", members, |at| {
+            Fields::read(&context, "", &overlay.members, |at| {
                 // Who has tools needs no servers.
                 self.has_servers |= at.has("tools") || at.has("resources");
                 self.read_fields(at);
@@ -264,6 +272,15 @@ impl Parts {
         }
     }
 
+    /// Keeps variables with keys of the gateway from programs that it starts.
+    fn hide_keys(&mut self, overlay: &Overlay) {
+        let of_keys = overlay
+            .variables
+            .iter()
+            .filter(|(pointer, _)| ["/apiKeys", "/adminKeys"].contains(&pointer.as_str()));
+        self.key_variables.extend(of_keys.map(|(_, variable)| variable.clone()));
+    }
+
     pub(crate) fn finish(
         mut self,
         problems: RefCell<Problems>,
@@ -326,10 +343,13 @@ impl Parts {
     ) -> ServiceConfig {
         let mut service = self.service.take().unwrap_or_else(|| {
             let source = Source { environment, inputs: &Value::Null, folder: None };
-            let (file, secrets) = ("environment", RefCell::default());
-            let directory = Path::new("");
-            let context = Context { file, directory, document: None, source, problems, secrets };
-            Fields::read(&context, "", &Map::new(), |at| service::read(at, &mut self.key_variables))
+            let schema = describe(|at| service::read(at, &mut BTreeSet::new()));
+            let overlay = overlay(&schema, &Map::new(), environment);
+            self.hide_keys(&overlay);
+            let (file, secrets) = ("environment", RefCell::new(overlay.values));
+            let (directory, variables) = (Path::new(""), overlay.variables);
+            let context = Context { file, directory, document: None, source, problems, secrets, variables };
+            Fields::read(&context, "", &overlay.members, |at| service::read(at, &mut self.key_variables))
         });
         service.source = match source {
             ConfigSource::File(_) => "file",

@@ -45,6 +45,7 @@ mod template;
 mod toml_text;
 mod tool;
 mod unsafe_env;
+mod variables;
 mod words;
 mod yaml_text;
 

@@ -7,10 +7,12 @@ use crate::file::Parts;
 use crate::registry::tool_schema;
 use crate::server::server_schema;
 use crate::servers::SERVER_BLOCKS;
+use crate::variables::describe_variables;
 
 /// The schema, made by the functions that read the file.
 pub fn json_schema() -> Value {
     let mut top = describe(|at| Parts::default().read_fields(at));
+    describe_variables(&mut top);
     let needed = SERVER_BLOCKS.iter().chain(&["mcp", "tools", "resources"]);
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -1,6 +1,7 @@
 //! A value of the file with its path; what is wrong with it is reported there and reading goes on.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use gateway_notation::pointer;
@@ -23,6 +24,8 @@ pub(crate) struct Context<'a> {
     pub(crate) problems: &'a RefCell<Problems>,
     /// Values of variables, which must not be shown.
     pub(crate) secrets: RefCell<Vec<String>>,
+    /// The variables that values come from instead of the file, by JSON Pointer.
+    pub(crate) variables: BTreeMap<String, String>,
 }
 
 impl Context<'_> {
@@ -43,6 +46,12 @@ impl Context<'_> {
             .iter()
             .filter(|secret| secret.len() >= 4)
             .fold(message.to_owned(), |message, secret| message.replace(secret.as_str(), "***"));
+        let inside = |outer: &str| {
+            pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if let Some((_, variable)) = self.variables.iter().find(|(outer, _)| inside(outer)) {
+            return Problem::of_variable(variable, message);
+        }
         Problem {
             file: self.file.to_owned(),
             line: self.document.map(|document| document.line_of(pointer)),

@@ -270,6 +270,7 @@ pub(crate) fn describe<T>(read: impl FnOnce(&mut Fields<'_>) -> T) -> Value {
         source: Source { environment: &environment, inputs: &Value::Null, folder: None },
         problems: &RefCell::new(Problems::default()),
         secrets: RefCell::default(),
+        variables: BTreeMap::new(),
     };
     let mut fields = Fields {
         context: &context,

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gateway_config::{
-    Approval, ApprovalConfig, Approver, CacheConfig, GatewayConfig, LogLevel, McpConfig, RateLimit,
-    SearchMode, Secret, json_schema, parse,
+    Approval, ApprovalConfig, Approver, CacheConfig, ClashPolicy, GatewayConfig, LogLevel, Lookup, McpConfig,
+    RateLimit, SearchMode, Secret, json_schema, load, parse,
 };
 
-use crate::config::environment;
+use crate::config::{FILE, environment};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -271,4 +271,80 @@ fn a_policy_is_read() {
             "gateway.json:1: approval.tools.a/b: must be one of \"allow\", \"ask\", \"deny\"",
         ]
     );
+}
+
+#[test]
+fn every_setting_has_a_variable() {
+    let text = r#"{"servers": {"x": {"command": "x"}}, "limits": {"bodyBytes": "1MB", "logStreams": 3}, "clash": "prefix", "drain": "1s"}"#;
+    let variables = [
+        ("MCP_GATEWAY_LIMITS_BODY_BYTES", "2MB"),
+        ("MCP_GATEWAY_APPROVAL_DEFAULT", "ask"),
+        ("MCP_GATEWAY_CLASH", "first"),
+        ("MCP_GATEWAY_ALLOWED_HOSTS", r#"["a", "b"]"#),
+        ("MCP_GATEWAY_VALIDATE", "false"),
+        ("MCP_GATEWAY_DEFAULT_SERVER", "7"),
+        ("MCP_GATEWAY_MCP_PAGE_SIZE", "9"),
+        ("MCP_GATEWAY_API_KEYS", r#"{"me": "a-key-that-is-long-enough"}"#),
+        ("MCP_GATEWAY_LOG", "false"),
+        ("MCP_GATEWAY_DRAIN", ""),
+    ];
+    let config = parse(Path::new(FILE), text, &environment(&variables, &[])).unwrap();
+    let service = &config.service;
+    assert_eq!((service.body_bytes, service.log_streams, service.mcp.page), (2 << 20, 3, 9));
+    assert_eq!((service.approval.default, config.catalogue.clash), (Approval::Ask, ClashPolicy::First));
+    assert_eq!(
+        (service.allowed_hosts.as_slice(), service.validate),
+        (["a".to_owned(), "b".to_owned()].as_slice(), false)
+    );
+    assert_eq!((service.default_server.as_deref(), service.drain.as_secs()), (Some("7"), 1));
+    assert_eq!((service.keys.len(), &service.log.directory), (1, &None));
+    assert!(
+        config.servers[0].hidden_env.contains(&"MCP_GATEWAY_API_KEYS".to_owned()),
+        "no program inherits keys"
+    );
+    // Without a file too.
+    let lookup = Lookup { directory: "/p".into(), ..Lookup::default() };
+    let bare = load(&lookup, &environment(&[("MCP_GATEWAY_MCP_PAGE_SIZE", "9")], &[])).unwrap();
+    assert_eq!(bare.service.mcp.page, 9);
+}
+
+#[test]
+fn what_is_wrong_with_a_variable_names_it_and_not_its_value() {
+    let text = r#"{"servers": {"x": {"command": "x"}}, "log": false}"#;
+    let variables = [("MCP_GATEWAY_DRAIN", "whenever-s3cret"), ("MCP_GATEWAY_LOG_KEEP_DAYS", "3")];
+    let problems = parse(Path::new(FILE), text, &environment(&variables, &[])).unwrap_err();
+    let errors: Vec<String> = problems.errors.iter().map(ToString::to_string).collect();
+    assert!(
+        errors.len() == 1 && errors[0].starts_with("environment: MCP_GATEWAY_DRAIN: must be a time"),
+        "{errors:?}"
+    );
+    assert!(!errors[0].contains("s3cret"));
+    let warnings: Vec<String> = problems.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        ["environment: MCP_GATEWAY_LOG_KEEP_DAYS: `log` is no object in the file, so it is not used"]
+    );
+}
+
+/// The schema names each variable, and no two settings share one.
+#[test]
+fn the_schema_names_the_variables() {
+    let text = json_schema().to_string();
+    let mut names: Vec<&str> =
+        text.split("Variable: `").skip(1).filter_map(|rest| rest.split('`').next()).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    for name in [
+        "MCP_GATEWAY_PORT",
+        "MCP_GATEWAY_LIMITS_BODY_BYTES",
+        "MCP_GATEWAY_LOG",
+        "MCP_GATEWAY_LOG_KEEP_DAYS",
+        "MCP_GATEWAY_REGISTRY_NAME",
+        "MCP_GATEWAY_GROUPS",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert!(!names.iter().any(|name| name.contains("SERVERS")), "{names:?}");
 }
