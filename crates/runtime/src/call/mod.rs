@@ -11,9 +11,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gateway_dialects::Plan;
 use gateway_dialects::arguments::BadArguments;
 use gateway_dialects::calls::ToolCall;
+use gateway_dialects::{Dialect, Plan};
 use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_store::{Outcome, Permit};
@@ -27,6 +27,7 @@ pub use self::outcome::{CallOutcome, CallState};
 use crate::Runtime;
 use crate::context::RequestContext;
 use crate::failure::Failure;
+use crate::lists::ListRequest;
 use crate::progress::Watcher;
 use crate::validators::coerced;
 
@@ -69,6 +70,17 @@ pub struct CallRequest<'a> {
     pub origin: &'a Origin,
     /// What the caller can be asked, if anything.
     pub answerer: Option<&'a Answerer>,
+    /// Other dialects in which the arguments may be written, where nobody named one.
+    pub siblings: Option<Siblings<'a>>,
+}
+
+/// Dialects whose calls look like those that were recognised.
+#[derive(Clone, Copy, Debug)]
+pub struct Siblings<'a> {
+    /// The dialects.
+    pub dialects: &'a [Arc<Dialect>],
+    /// The list that the tool is in.
+    pub list: &'a ListRequest,
 }
 
 /// The arguments of a call.
@@ -135,7 +147,7 @@ impl Runtime {
     /// The one way of a call, whatever face it came by: find, decode, check, approve, look into the cache, send, record.
     /// However it ends, it is in the log.
     pub async fn call(&self, request: CallRequest<'_>, permit: Permit) -> CallState {
-        let CallRequest { named, tool, catalogue, arguments, context, origin, answerer } = request;
+        let CallRequest { named, tool, catalogue, arguments, context, origin, answerer, siblings } = request;
         let (tool, plan) = match tool {
             Ok(found) => found,
             Err(failure) => {
@@ -144,7 +156,13 @@ impl Runtime {
             }
         };
         let mut outcome = CallOutcome::of(tool);
-        let checked = self.checked(catalogue, tool, plan, arguments, &mut outcome.notes);
+        let mut checked = self.checked(catalogue, tool, plan, arguments, &mut outcome.notes);
+        if let (Err(refused), Some(siblings)) = (&checked, siblings)
+            && matches!(refused.1, Failure::Arguments(_))
+            && let Some((dialect, fitting)) = self.checked_as_sibling(catalogue, tool, siblings, arguments)
+        {
+            (checked, outcome.dialect) = (Ok(fitting), Some(dialect));
+        }
         let is_checked = self.config().validate;
         let call = |arguments| Call { tool, arguments, context, origin, is_checked };
         match (checked, answerer) {
@@ -219,6 +237,24 @@ impl Runtime {
             }
             Err(issues) => Err(Box::new((text, Failure::Arguments(issues)))),
         }
+    }
+
+    /// The same by the first of `siblings` that arguments fit, and which one that is. A model that was given a strict list writes null
+    /// for what it leaves out, and nothing else in its reply shows which list it was given.
+    #[cold]
+    fn checked_as_sibling(
+        &self,
+        catalogue: &Catalogue,
+        tool: &CatalogueTool,
+        siblings: Siblings<'_>,
+        arguments: CallArguments<'_>,
+    ) -> Option<(Arc<Dialect>, RawJson)> {
+        siblings.dialects.iter().find_map(|dialect| {
+            let plan =
+                siblings.list.plan_in(dialect, tool, self.lists()).filter(|plan| !plan.is_identity())?;
+            let fitting = self.checked(catalogue, tool, Some(&plan), arguments, &mut Vec::new()).ok()?;
+            Some((Arc::clone(dialect), fitting))
+        })
     }
 
     /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.

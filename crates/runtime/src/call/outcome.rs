@@ -1,7 +1,9 @@
 //! What came of a call, for whoever asked for it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use gateway_dialects::Dialect;
 use gateway_dialects::calls::Arguments;
 use gateway_protocol::{CallResultView, RawJson};
 use gateway_upstream::{CatalogueTool, UpstreamId};
@@ -39,6 +41,8 @@ pub struct CallOutcome {
     pub tool: Option<String>,
     /// What was done to the arguments.
     pub notes: Vec<Value>,
+    /// The dialect in which they were written, where it is not the one that was recognised.
+    pub dialect: Option<Arc<Dialect>>,
 }
 
 impl CallOutcome {
@@ -65,7 +69,8 @@ impl CallOutcome {
 
     fn on(server: Option<UpstreamId>, tool: Option<String>) -> Self {
         let notes = Vec::new();
-        Self { result: RawJson::null(), age: None, code: None, failure: None, server, tool, notes }
+        let result = RawJson::null();
+        Self { result, age: None, code: None, failure: None, server, tool, notes, dialect: None }
     }
 
     /// The same once the server has answered, or did not.

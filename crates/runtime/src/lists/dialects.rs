@@ -25,6 +25,8 @@ pub struct ReadyDialects {
 struct Built {
     /// The plainest dialect of each protocol.
     plain: HashMap<Protocol, Arc<Dialect>>,
+    /// The others of each protocol that write arguments in ways of their own, the one with the provider's guarantee first.
+    siblings: HashMap<Protocol, Vec<Arc<Dialect>>>,
     /// The dialect that leaves MCP as it is.
     untouched: Option<Arc<Dialect>>,
 }
@@ -47,6 +49,11 @@ impl ReadyDialects {
     /// answered in the protocol that most endpoints speak.
     pub fn detected(&self, protocol: Option<Protocol>) -> Option<&Arc<Dialect>> {
         self.built().plain.get(&protocol.unwrap_or(Protocol::Chat))
+    }
+
+    /// The other dialects whose calls look like those of a protocol that was recognised, and whose arguments may not.
+    pub fn siblings(&self, protocol: Option<Protocol>) -> &[Arc<Dialect>] {
+        self.built().siblings.get(&protocol.unwrap_or(Protocol::Chat)).map_or(&[], Vec::as_slice)
     }
 
     /// The dialect that leaves MCP as it is.
@@ -101,7 +108,17 @@ impl Built {
         let mut built = Self::default();
         for dialect in all {
             let dialect = Arc::new(dialect);
-            built.plain.entry(dialect.messages.protocol).or_insert_with(|| Arc::clone(&dialect));
+            let protocol = dialect.messages.protocol;
+            match built.plain.get(&protocol) {
+                None => drop(built.plain.insert(protocol, Arc::clone(&dialect))),
+                Some(plain) => {
+                    let is_guaranteed = plain.tool.strict_dialect.as_ref() == Some(&dialect.name);
+                    let siblings = built.siblings.entry(protocol).or_default();
+                    if dialect.schema.rebuild().is_some() {
+                        siblings.insert(if is_guaranteed { 0 } else { siblings.len() }, Arc::clone(&dialect));
+                    }
+                }
+            }
             if dialect.tool.shape == ToolShape::Mcp && built.untouched.is_none() {
                 built.untouched = Some(dialect);
             }
@@ -124,6 +141,21 @@ mod tests {
         assert_eq!(name(Some(Protocol::GenerateContent)), Some("gemini"));
         assert_eq!(name(Some(Protocol::Converse)), Some("bedrock"));
         assert_eq!(ready.untouched().map(|dialect| dialect.name.as_str()), Some("mcp"));
+    }
+
+    #[test]
+    fn siblings_write_arguments_in_ways_of_their_own() {
+        let ready = ReadyDialects::new(Dialects::builtin());
+        let names = |protocol| -> Vec<&str> {
+            ready.siblings(Some(protocol)).iter().map(|dialect| dialect.name.as_str()).collect()
+        };
+        assert_eq!(names(Protocol::Messages), ["anthropic-strict"]);
+        assert_eq!(names(Protocol::Responses), ["openai-responses-strict"]);
+        let chat = names(Protocol::Chat);
+        assert_eq!(chat.first(), Some(&"openai-chat-strict"));
+        assert!(chat.contains(&"deepseek-strict") && !chat.contains(&"openai-chat"), "{chat:?}");
+        let gemini = names(Protocol::GenerateContent);
+        assert!(gemini.contains(&"gemini-json") && !gemini.contains(&"gemini"), "{gemini:?}");
     }
 
     #[test]

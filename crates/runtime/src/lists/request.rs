@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialect, Options};
+use gateway_dialects::{Dialect, Options, Plan};
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 use serde_json::Value;
 
@@ -140,6 +140,20 @@ impl ListRequest {
             members.insert("name".to_owned(), name.into());
         }
         definition
+    }
+
+    /// How the arguments of one tool of this list travel in another dialect; `None` if that cannot take it.
+    pub(crate) fn plan_in(
+        &self,
+        dialect: &Arc<Dialect>,
+        tool: &CatalogueTool,
+        lists: &Lists,
+    ) -> Option<Plan> {
+        let translator = lists.translator(Arc::clone(dialect), self.options.clone()).ok()?;
+        let definition = self.definition(tool);
+        let name = self.scope.name_of(tool);
+        let translated = translator.translate_named(&definition, name, name);
+        translated.definition.is_some().then_some(translated.plan)
     }
 
     /// What finds, describes and calls the tools that are meant.

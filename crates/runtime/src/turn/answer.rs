@@ -81,7 +81,8 @@ impl TurnRun {
             body.push(b']');
         }
         write_member(&mut body, ",\"messages\":", &rendered.messages);
-        write_member(&mut body, ",\"provider\":", &turn.dialect.name);
+        let taken = ran.iter().find_map(|ran| ran.dialect.as_ref()).unwrap_or(&turn.dialect);
+        write_member(&mut body, ",\"provider\":", &taken.name);
         if !turn.reply.text.is_empty() {
             write_member(&mut body, ",\"text\":", &turn.reply.text);
         }
@@ -186,8 +187,9 @@ impl Turn {
     /// precision.
     fn single_failure(&self, ran: &CallOutcome) -> Option<Failure> {
         let failure = ran.failure.as_ref()?;
-        let is_whole = matches!(failure, Failure::Request(_)) || self.options.style == ErrorStyle::Precise;
-        is_whole.then(|| failure.clone())
+        // Whoever sends a whole reply gets a message for the model, whatever is wrong with the call.
+        let is_callers = self.reply.is_bare && matches!(failure, Failure::Request(_));
+        (is_callers || self.options.style == ErrorStyle::Precise).then(|| failure.clone())
     }
 }
 
@@ -231,7 +233,9 @@ fn changes(read: &[ReadResult], rendered: &[ResultChange]) -> Vec<Value> {
 }
 
 fn outcome_of<'a>(call: &'a ToolCall, result: &'a Value) -> Outcome<'a> {
-    Outcome { call_id: call.id.given(), wire_name: &call.name, result, kept: None }
+    // No provider takes a result for nobody.
+    let wire_name = if call.name.trim().is_empty() { "unknown" } else { &call.name };
+    Outcome { call_id: call.id.given(), wire_name, result, kept: None }
 }
 
 fn write_name(body: &mut Vec<u8>, outcome: &Outcome<'_>) {

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use self::request::TurnOptions;
 use crate::Runtime;
-use crate::call::{CallArguments, CallRequest, Origin, PLAIN};
+use crate::call::{CallArguments, CallRequest, Origin, PLAIN, Siblings};
 use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
 use crate::lists::{ListRequest, Rendered, may_be_meant};
@@ -44,7 +44,10 @@ pub struct Turn {
     rendered: Arc<Rendered>,
     /// The three tools of search, where a call may be of them.
     search: Option<Arc<Rendered>>,
-    scope: Scope,
+    /// The list that the model was given.
+    list: ListRequest,
+    /// Whether nobody named a provider or a model, so that other dialects of the same protocol may have been meant.
+    is_detected: bool,
     options: TurnOptions,
 }
 
@@ -84,6 +87,7 @@ impl Turn {
         } else {
             TextCalls::Off
         };
+        let is_detected = named.is_none();
         let list_dialect = match &named {
             Some(_) => provider,
             None => detected().map(|dialect| dialect.name.as_str()),
@@ -136,7 +140,7 @@ impl Turn {
         // One name for one dialect, however it was named or recognised, and with whatever layer.
         let own = dialect.name.split('+').next().unwrap_or(&dialect.name);
         let origin = Origin { transport: PLAIN, provider: Some(own.into()) };
-        Ok(Self { reply, dialect, origin, rendered, search, scope: request.scope, options })
+        Ok(Self { reply, dialect, origin, rendered, search, list: request, is_detected, options })
     }
 
     /// How exactly failures are reported.
@@ -147,6 +151,7 @@ impl Turn {
     /// A call of the turn, for the runtime.
     fn request<'a>(
         &'a self,
+        runtime: &'a Runtime,
         context: &'a RequestContext,
         call: &'a ToolCall,
         tool: Result<(&'a CatalogueTool, Option<&'a Plan>), Failure>,
@@ -160,6 +165,10 @@ impl Turn {
             context,
             origin: &self.origin,
             answerer: answerer.as_ref(),
+            siblings: self.is_detected.then(|| Siblings {
+                dialects: runtime.ready_dialects().siblings(self.reply.protocol),
+                list: &self.list,
+            }),
         }
     }
 
@@ -178,7 +187,7 @@ impl Turn {
     }
 
     fn sought<'a>(&'a self, name: &'a str) -> Sought<'a> {
-        let implied = match &self.scope {
+        let implied = match &self.list.scope {
             Scope::Server(id) => Some(id.as_str()),
             Scope::All => None,
         };
@@ -187,7 +196,7 @@ impl Turn {
 
     fn unknown(&self, runtime: &Runtime, name: &str) -> String {
         let text = unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()));
-        match &self.scope {
+        match &self.list.scope {
             Scope::Server(_) => text,
             Scope::All => runtime.unknown_among_all(&text),
         }

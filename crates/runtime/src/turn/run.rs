@@ -27,6 +27,9 @@ pub struct TurnRun {
     pub(super) calls: Vec<CallState>,
 }
 
+/// The answer to a call in a whole reply that names no tool.
+const NAMELESS: &str = "The call names no tool. Call one of the tools by its name.";
+
 /// A call of a turn: its index, where it stands, and its room in the log unless it has begun.
 type Step = (usize, CallState, Option<Permit>);
 
@@ -165,11 +168,12 @@ impl Turn {
         let tool = self.find(&call.name).map_err(|error| {
             let text = match &error {
                 LookupError::Ambiguous { .. } => error.to_string(),
+                _ if call.name.trim().is_empty() => NAMELESS.to_owned(),
                 _ => self.unknown(runtime, &call.name),
             };
             runtime.not_found(self.sought(&call.name), &error, text)
         });
-        runtime.call(self.request(context, call, tool), permit).await
+        runtime.call(self.request(runtime, context, call, tool), permit).await
     }
 
     /// Which calls run one after another; lanes run at the same time.

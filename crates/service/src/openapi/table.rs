@@ -31,7 +31,10 @@ pub(crate) static ROUTES: &[Route] = &[
              `result`, several give `results` in call order; both give `messages` to append to the \
              conversation. A reply without calls gives none. Text is not searched for calls unless `text` \
              asks for it; a text that is nothing but tool use asks. The status is 200 whenever the request \
-             itself is sound: failures of tools are results for the model. A result with `cached` is that of \
+             itself is sound: failures of tools are results for the model, and so is a call of a whole reply \
+             that names no tool or whose arguments are no JSON; alone, such a call is refused. Without \
+             `provider`, the shape says which provider is meant, and arguments that do not fit its plain \
+             dialect are read by its other ones; `provider` in the answer names the one taken. A result with `cached` is that of \
              an earlier call. With `input`, servers may ask the caller: the answer then has `inputRequired` \
              instead of messages, and the same route goes on with `continue` and `responses`.",
         )

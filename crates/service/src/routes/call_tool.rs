@@ -137,6 +137,7 @@ pub(super) async fn call_tool(request: ToolRequest, query: Parameters) -> Result
         context,
         origin: &Origin { transport: PLAIN, provider: None },
         answerer: answerer.as_ref(),
+        siblings: None,
     };
     respond(gateway, context, (mode, style), gateway.call(request, permit).await)
 }

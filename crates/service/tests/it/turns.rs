@@ -160,6 +160,97 @@ async fn plans_hold_over_the_wire() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_strict_reply_is_recognised_by_its_arguments() {
+    let service = Service::with_servers(vec![fixture("one", &Fixture::stdio())], |_| {}).await;
+    // Nobody says that the list was strict: null for what is left out fits no other list.
+    let strict = json!({"ms": 1, "progress": null});
+    let text = strict.to_string();
+    let replies = [
+        (
+            "openai-chat-strict",
+            json!({"choices": [{"index": 0, "message": {"role": "assistant", "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "slow", "arguments": text}}
+            ]}}]}),
+        ),
+        (
+            "openai-responses-strict",
+            json!({"type": "function_call", "call_id": "c2", "name": "slow", "arguments": text}),
+        ),
+    ];
+    for (dialect, reply) in replies {
+        let answer = execute(&service, json!({"call": reply})).await;
+        assert_eq!((answer.status, &answer.json()["code"]), (200, &Value::Null), "{}", answer.body);
+        assert_eq!(answer.json()["provider"], dialect, "{}", answer.body);
+        let logs = service.get("/logs").await.json();
+        let last = logs.as_array().and_then(|entries| entries.last()).cloned().unwrap_or_default();
+        assert_eq!(last["input"], json!({"ms": 1}), "{logs}");
+    }
+    // What fits the plain list is taken as that, and what fits none is reported in its words.
+    let plain = json!({"type": "tool_use", "id": "t2", "name": "slow", "input": {"ms": 1}});
+    assert_eq!(execute(&service, json!({"call": plain})).await.json()["provider"], "anthropic");
+    let wrong =
+        json!({"type": "tool_use", "id": "t3", "name": "slow", "input": {"ms": "x", "progress": null}});
+    let answer = execute(&service, json!({"call": wrong})).await.json();
+    assert_eq!(answer["provider"], "anthropic");
+    assert!(
+        answer.pointer("/result/content/0/text").unwrap().as_str().unwrap().contains("progress"),
+        "{answer}"
+    );
+    // Whoever names a provider is taken at the word.
+    let named = json!({"type": "tool_use", "id": "t4", "name": "slow", "input": {"ms": 1, "progress": null}});
+    let answer = execute(&service, json!({"provider": "anthropic", "call": named})).await;
+    assert_eq!(answer.code(), "VALIDATION_ERROR", "{}", answer.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_reply_has_a_message_for_every_call_whatever_is_wrong() {
+    let service = Service::start().await;
+    let message = |call: Value| json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let function = |name: &str, arguments: &str| json!({"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}});
+    for (call, words) in [
+        (function("add", "{\"a\": 1,"), "JSON"),
+        (function("", "{}"), "names no tool"),
+        (json!({"id": "c1", "type": "function", "function": {"arguments": "{}"}}), "names no tool"),
+        (json!({"id": "c1", "type": "function", "function": "add"}), "names no tool"),
+        (json!({"id": "c1", "type": "function"}), "names no tool"),
+    ] {
+        for whole in [message(call.clone()), json!({"choices": [{"message": message(call.clone())}]})] {
+            let answer = execute(&service, json!({"call": whole})).await;
+            assert_eq!(answer.status, 200, "{whole}: {}", answer.body);
+            let body = answer.json();
+            let written = &body["messages"][0];
+            assert_eq!(
+                (&written["role"], &written["tool_call_id"]),
+                (&json!("tool"), &json!("c1")),
+                "{body}"
+            );
+            assert!(written["content"].as_str().unwrap().contains(words), "{body}");
+        }
+    }
+    let block = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "input": {}}]});
+    let body = execute(&service, json!({"call": block})).await.json();
+    assert_eq!(body.pointer("/messages/0/content/0/tool_use_id"), Some(&json!("t1")), "{body}");
+    let part = json!({"role": "model", "parts": [{"functionCall": {"args": {}}}]});
+    let body = execute(&service, json!({"call": part})).await.json();
+    assert_eq!(body.pointer("/messages/0/parts/0/functionResponse/name"), Some(&json!("unknown")), "{body}");
+    // A bare call is the caller's own request: it is refused.
+    for call in [
+        function("add", "{\"a\": 1,"),
+        function("", "{}"),
+        json!({"type": "tool_use", "id": "t1", "input": {}}),
+    ] {
+        let answer = execute(&service, json!({"call": call})).await;
+        assert_eq!(answer.status, 400, "{call}: {}", answer.body);
+    }
+    // A call beside it runs all the same.
+    let both = json!({"role": "assistant", "tool_calls": [function("", "{}"),
+        {"id": "c2", "type": "function", "function": {"name": "add", "arguments": "{\"a\":1,\"b\":2}"}}]});
+    let body = execute(&service, json!({"call": both})).await.json();
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(2), "{body}");
+    assert_eq!(body.pointer("/results/1/code"), None, "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn results_reach_the_caller_byte_for_byte() {
     let service = Service::with_servers(vec![fixture("one", &Fixture::stdio())], |_| {}).await;
     let answer = service.post("/call_tool", r#"{"server":"one","tool":"lossless","arguments":{}}"#).await;

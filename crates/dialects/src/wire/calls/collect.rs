@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     CallError, Ids, ReadOptions, Reply, TextScan,
-    shape::{RawCall, read_call},
+    shape::{Malformed, RawCall, read_call},
     text::{Found, Scanner, calls_only},
 };
 use crate::dialect::Protocol;
@@ -33,22 +33,27 @@ pub(super) struct Collector<'a> {
     envelope: Option<Protocol>,
     /// Whether the whole input was plain text.
     plain: bool,
+    /// Whether what is being read is part of something larger than one call: a list, a message, a response.
+    is_part: bool,
     depth: u32,
 }
 
 impl<'a> Collector<'a> {
     pub(super) fn new(options: &'a ReadOptions<'a>) -> Self {
         let reply = Reply::default();
-        Self { options, calls: Vec::new(), reply, envelope: None, plain: false, depth: 0 }
+        Self { options, calls: Vec::new(), reply, envelope: None, plain: false, is_part: false, depth: 0 }
     }
 
     pub(super) fn read(&mut self, value: &Value) -> Result<(), CallError> {
         self.deeper(|this| match value {
             Value::Object(map) => this.object(map),
-            Value::Array(items) => items.iter().try_for_each(|item| match item {
-                Value::Object(map) => this.object(map),
-                _ => Err(this.not_object()),
-            }),
+            Value::Array(items) => {
+                this.is_part = true;
+                items.iter().try_for_each(|item| match item {
+                    Value::Object(map) => this.object(map),
+                    _ => Err(this.not_object()),
+                })
+            }
             Value::String(text) => match crate::unrepeated::from_str(text) {
                 Ok(inner @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => this.read(&inner),
                 Err(error) if error.is_data() => Err(CallError::Json { cause: error.to_string() }),
@@ -92,6 +97,7 @@ impl<'a> Collector<'a> {
     }
 
     fn object_at(&mut self, map: &Object) -> Result<(), CallError> {
+        let was_part = std::mem::replace(&mut self.is_part, true);
         for protocol in Protocol::ALL {
             if let Some(envelope) = format(*protocol).envelope(map) {
                 self.envelope = Some(*protocol);
@@ -124,11 +130,15 @@ impl<'a> Collector<'a> {
             self.stops_at(map);
             return Ok(());
         }
-        match read_call(map, self.options.protocol, self.options.label)? {
-            Some(call) => self.calls.push(call),
+        self.is_part = was_part;
+        match self.call_in(map)? {
+            Some(call) => {
+                self.reply.is_bare = !was_part;
+                self.calls.push(call);
+            }
             // With a provider named, the object can only have been meant as a call.
             None if self.options.protocol.is_some() => {
-                return Err(CallError::Name { label: self.options.label.to_owned() });
+                return Err(Malformed::NoName.error(self.options.label));
             }
             None => {
                 let label = self.options.label.to_owned();
@@ -232,11 +242,21 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// The call in `map`, if it is one. What names no tool is refused where it is all that there is; in a whole reply the model gets
+    /// an answer to it, as to every other call.
+    fn call_in(&self, map: &Object) -> Result<Option<RawCall>, CallError> {
+        match read_call(map, self.options.protocol) {
+            Ok(call) => Ok(call),
+            Err(nameless) if self.is_part => Ok(Some(nameless.call)),
+            Err(nameless) => Err(nameless.malformed.error(self.options.label)),
+        }
+    }
+
     /// A call in a `tool_calls` list: there a shape that could be several is a chat call.
     fn listed_call(&mut self, call: &Value) -> Result<(), CallError> {
-        let Value::Object(map) = call else { return Err(self.not_object()) };
-        let mut call = read_call(map, self.options.protocol, self.options.label)?
-            .ok_or_else(|| CallError::Name { label: self.options.label.to_owned() })?;
+        let nothing = Object::new();
+        let map = call.as_object().unwrap_or(&nothing);
+        let mut call = self.call_in(map)?.unwrap_or_else(|| RawCall::nameless(map, Protocol::Chat));
         if call.candidates.len() > 1 && call.candidates.contains(&Protocol::Chat) {
             call.candidates = vec![Protocol::Chat];
         }
@@ -258,7 +278,8 @@ impl<'a> Collector<'a> {
         let kind = block.text("type");
         let wrapped = ["functionCall", "function_call", "toolUse"].iter().any(|key| block.has(key));
         if wrapped || matches!(kind, Some("tool_use" | "function_call" | "function")) {
-            self.calls.extend(read_call(block, self.options.protocol, self.options.label)?);
+            let call = self.call_in(block)?;
+            self.calls.extend(call);
         }
         Ok(())
     }

@@ -80,6 +80,8 @@ pub struct Reply {
     pub written: Option<text::Notation>,
     /// Why the model stopped, in the provider's word.
     pub stop: Option<String>,
+    /// Whether it was one call and nothing around it: no list, no message, no response, no stream.
+    pub is_bare: bool,
     /// Tool use that was looked for in the text and stays text, with the reason; the first few.
     pub skipped: Vec<text::SkippedCall>,
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Arguments, CallError, CallId, Ids, ToolCall, text::Notation};
 use crate::dialect::Protocol;
-use crate::wire::{Members as _, Object, format, formats};
+use crate::wire::{Members as _, Object, format};
 
 /// A call that may still lack an id, and the protocols that send this shape.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,12 @@ pub(crate) struct RawCall {
 }
 
 impl RawCall {
+    /// A call of which only the id can be read.
+    pub(crate) fn nameless(map: &Object, protocol: Protocol) -> Self {
+        let id = ["id", "call_id", "toolUseId"].iter().find_map(|key| id_text(map.member(key)));
+        Self { id, candidates: vec![protocol], ..Self::default() }
+    }
+
     pub(crate) fn into_call(self, ids: &mut Ids) -> ToolCall {
         let id = match self.id {
             Some(id) => CallId::Given(id),
@@ -72,9 +78,26 @@ impl<'a> Layout<'a> {
 }
 
 /// What is wrong with an object that can only be meant as a call.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Malformed {
     NotAnObject,
     NoName,
+}
+
+impl Malformed {
+    /// The same for whoever made the request; `label` is the provider's name and may be empty.
+    pub(crate) fn error(self, label: &str) -> CallError {
+        match self {
+            Self::NotAnObject => CallError::NotObject { label: label.to_owned() },
+            Self::NoName => CallError::Name { label: label.to_owned() },
+        }
+    }
+}
+
+/// A call that names no tool, and why not. Its id and its arguments are there, as far as they can be read: the model may get an answer.
+pub(crate) struct NamelessCall {
+    pub(crate) malformed: Malformed,
+    pub(crate) call: RawCall,
 }
 
 /// The object under `key`; `None` if it is absent or null.
@@ -87,24 +110,17 @@ pub(crate) fn inner<'a>(map: &'a Object, key: &str) -> Result<Option<&'a Object>
 }
 
 /// The call in `map`, if `map` is one. `given` settles what is ambiguous.
-pub(crate) fn read_call(
-    map: &Object,
-    given: Option<Protocol>,
-    label: &str,
-) -> Result<Option<RawCall>, CallError> {
-    let no_name = || CallError::Name { label: label.to_owned() };
-    let layout = layout_of(map, given).map_err(|malformed| match malformed {
-        Malformed::NotAnObject => CallError::NotObject { label: label.to_owned() },
-        Malformed::NoName => no_name(),
+pub(crate) fn read_call(map: &Object, given: Option<Protocol>) -> Result<Option<RawCall>, Box<NamelessCall>> {
+    let layout = layout_of(map, given).map_err(|(protocol, malformed)| {
+        Box::new(NamelessCall { malformed, call: RawCall::nameless(map, protocol) })
     })?;
     let Some(layout) = layout else { return Ok(None) };
     let inner = layout.inner;
-    let name = inner.text("name").filter(|name| !name.trim().is_empty());
-    let name = name.ok_or_else(no_name)?;
+    let name = inner.text("name").unwrap_or_default();
     let id = layout.id.iter().find_map(|key| id_text(map.member(key)).or_else(|| id_text(inner.member(key))));
     let arguments = layout.arguments.iter().find_map(|key| inner.member(key));
     let extra = map.iter().filter(|(key, _)| !layout.read.contains(&key.as_str()));
-    Ok(Some(RawCall {
+    let call = RawCall {
         id,
         name: name.to_owned(),
         arguments: arguments.map_or(Arguments::Missing, as_received),
@@ -113,7 +129,11 @@ pub(crate) fn read_call(
         extra: extra.map(|(key, value)| (key.clone(), value.clone())).collect(),
         candidates: layout.candidates,
         written: None,
-    }))
+    };
+    if name.trim().is_empty() {
+        return Err(Box::new(NamelessCall { malformed: Malformed::NoName, call }));
+    }
+    Ok(Some(call))
 }
 
 fn as_received(value: &Value) -> Arguments {
@@ -146,9 +166,9 @@ pub(crate) fn carried_signature(map: &Object) -> Option<String> {
     vendors.values().find_map(|vendor| vendor.get("thought_signature")?.as_str()).map(str::to_owned)
 }
 
-fn layout_of(map: &Object, given: Option<Protocol>) -> Result<Option<Layout<'_>>, Malformed> {
-    for format in formats() {
-        if let Some(layout) = format.call(map)? {
+fn layout_of(map: &Object, given: Option<Protocol>) -> Result<Option<Layout<'_>>, (Protocol, Malformed)> {
+    for protocol in Protocol::ALL {
+        if let Some(layout) = format(*protocol).call(map).map_err(|malformed| (*protocol, malformed))? {
             return Ok(Some(layout));
         }
     }

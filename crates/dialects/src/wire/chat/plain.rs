@@ -60,7 +60,8 @@ impl PlainCall {
             extra: Map::new(),
             written: None,
         };
-        Reply { calls: vec![call], protocol: protocol.or(Some(Protocol::Chat)), ..Reply::default() }
+        let protocol = protocol.or(Some(Protocol::Chat));
+        Reply { calls: vec![call], protocol, is_bare: true, ..Reply::default() }
     }
 }
 

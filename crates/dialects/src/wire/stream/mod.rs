@@ -290,15 +290,16 @@ impl State {
 
     /// A native call that came in one piece and is still to be read.
     pub(crate) fn read_whole(&mut self, map: &Object, out: &mut Vec<StreamEvent>) {
-        match read_call(map, None, "") {
+        match read_call(map, None) {
             Ok(Some(call)) => {
                 if self.admit(out) {
                     self.give_whole(call, out);
                 }
             }
             Ok(None) => {}
-            Err(error) => {
+            Err(nameless) => {
                 self.native(out);
+                let error = nameless.malformed.error("");
                 out.push(StreamEvent::Error(Value::String(error.to_string())));
             }
         }

@@ -416,7 +416,7 @@ fn read_object(text: &str, wanted: &TextScan) -> Option<Object> {
             Some(Object::Thought(thought.to_owned()))
         }
         "tool_use" => {
-            let call = read_call(&map, None, "").ok().flatten().filter(|_| wanted.reads(Notation::Json));
+            let call = read_call(&map, None).ok().flatten().filter(|_| wanted.reads(Notation::Json));
             call.map(|call| Object::Call(Box::new(call)))
         }
         _ => None,
