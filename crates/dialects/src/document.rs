@@ -1,7 +1,7 @@
 //! Documents with tools: lists, replies, requests and single tools, in the form of MCP or of a provider.
 //!
 //! ```
-//! use gateway_dialects::ToolDocument;
+//! use gateway_dialects::{ToolDocument, ToolSource as _};
 //!
 //! let text = r#"{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}"#;
 //! let document = ToolDocument::parse(text)?;

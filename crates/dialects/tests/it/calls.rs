@@ -34,20 +34,56 @@ fn reply(protocol: Protocol, calls: Vec<ToolCall>) -> Reply {
     Reply { calls, protocol: Some(protocol), ..Reply::default() }
 }
 
+/// What was said, whatever was around it.
+fn said(value: &Value, options: &ReadOptions<'_>) -> Result<Reply, CallError> {
+    parse_reply(value, options).map(|reply| Reply { is_bare: false, ..reply })
+}
+
 #[track_caller]
 fn check(value: &Value, expected: &Reply) {
-    assert_eq!(parse_reply(value, &ReadOptions::default()).as_ref(), Ok(expected), "detected: {value}");
+    let detected = ReadOptions::default();
+    assert_eq!(said(value, &detected).as_ref(), Ok(expected), "detected: {value}");
     let given = ReadOptions { protocol: expected.protocol, ..ReadOptions::default() };
-    assert_eq!(parse_reply(value, &given).as_ref(), Ok(expected), "given: {value}");
+    assert_eq!(said(value, &given).as_ref(), Ok(expected), "given: {value}");
     // The same as text, and as text of text.
     let once = Value::String(value.to_string());
-    assert_eq!(parse_reply(&once, &ReadOptions::default()).as_ref(), Ok(expected), "as text: {value}");
+    assert_eq!(said(&once, &detected).as_ref(), Ok(expected), "as text: {value}");
     let twice = Value::String(once.to_string());
-    assert_eq!(
-        parse_reply(&twice, &ReadOptions::default()).as_ref(),
-        Ok(expected),
-        "as text of text: {value}"
-    );
+    assert_eq!(said(&twice, &detected).as_ref(), Ok(expected), "as text of text: {value}");
+}
+
+#[test]
+fn only_a_call_with_nothing_around_it_is_bare() {
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}});
+    let message = json!({"role": "assistant", "tool_calls": [call]});
+    let is_bare = |value: &Value| parse_reply(value, &ReadOptions::default()).unwrap().is_bare;
+    let block = json!({"type": "tool_use", "id": "t1", "name": "add", "input": {}});
+    for bare in
+        [&call, &block, &json!(call.to_string()), &json!({"functionCall": {"name": "add", "args": {}}})]
+    {
+        assert!(is_bare(bare), "{bare}");
+    }
+    for whole in [
+        json!([call]),
+        json!({"choices": [{"message": message}]}),
+        json!({"response": call}),
+        json!({"role": "assistant", "content": [block]}),
+        json!({"role": "model", "parts": [{"functionCall": {"name": "add", "args": {}}}]}),
+        json!({"role": "assistant", "content": "no call"}),
+        message,
+    ] {
+        assert!(!is_bare(&whole), "{whole}");
+    }
+}
+
+#[test]
+fn a_call_without_a_name_stays_a_call_in_a_whole_reply() {
+    let nameless = json!({"id": "c1", "type": "function", "function": {"arguments": "{}"}});
+    let options = ReadOptions::default();
+    assert!(matches!(parse_reply(&nameless, &options), Err(CallError::Name { .. })));
+    let reply = parse_reply(&json!({"role": "assistant", "tool_calls": [nameless]}), &options).unwrap();
+    assert_eq!(reply.calls, [call(Some("c1"), "", text("{}"))]);
+    assert_eq!(reply.protocol, Some(Protocol::Chat));
 }
 
 #[test]
@@ -327,12 +363,12 @@ fn ambiguous_shapes_name_their_candidates() {
             assert!(Dialects::builtin().get(candidate).is_ok(), "{candidate} can be named");
         }
     }
-    let plain = parse_reply(&json!({"function_call": {"name": "add"}}), &ReadOptions::default()).unwrap();
+    let plain = said(&json!({"function_call": {"name": "add"}}), &ReadOptions::default()).unwrap();
     assert_eq!(plain, reply(Protocol::Functions, vec![call(None, "add", Arguments::Missing)]));
     // A provider settles it.
     for protocol in [Protocol::Chat, Protocol::Mcp, Protocol::OllamaChat, Protocol::Responses] {
         let options = ReadOptions { protocol: Some(protocol), ..ReadOptions::default() };
-        let got = parse_reply(&json!({"name": "add", "arguments": {"a": 1}}), &options).unwrap();
+        let got = said(&json!({"name": "add", "arguments": {"a": 1}}), &options).unwrap();
         assert_eq!(got, reply(protocol, vec![call(None, "add", Arguments::Json(json!({"a": 1})))]));
     }
 }

@@ -213,3 +213,52 @@ fn a_budget_overrides_the_proportion() {
     let between = bytes(Growth::Tokens((least + usual) / 8));
     assert!(least <= between && between <= usual, "{least}, {between}, {usual}");
 }
+
+/// Whether `schema` has a node with a structure at `location`, which is the names of properties, and `[]` for items.
+fn has_structure(schema: &Value, location: &str) -> bool {
+    if let Some(Value::Array(branches)) = schema.get("anyOf") {
+        return branches.iter().any(|branch| has_structure(branch, location));
+    }
+    let (step, rest) = match location.strip_prefix("[]") {
+        Some(rest) => ("[]", rest),
+        None => location.split_at(location.find(['.', '[']).unwrap_or(location.len())),
+    };
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    match step {
+        "" => schema.get("properties").is_some() || schema.get("items").is_some(),
+        "[]" => schema.get("items").is_some_and(|items| has_structure(items, rest)),
+        name => schema["properties"].get(name).is_some_and(|inner| has_structure(inner, rest)),
+    }
+}
+
+fn descriptions<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(members) => {
+            found.extend(members.get("description").and_then(Value::as_str));
+            members.values().for_each(|value| descriptions(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| descriptions(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn words_refer_only_to_what_is_written() {
+    let mut checked = 0;
+    for (shape, schema) in shapes() {
+        for dialect in ["gemini", "vertex", "ollama", "deepseek-strict"] {
+            let lowered = lowered(dialect, &schema);
+            let mut words = Vec::new();
+            descriptions(&lowered, &mut words);
+            let forms = words
+                .iter()
+                .flat_map(|text| text.lines())
+                .filter_map(|line| line.strip_prefix("JSON text of the same form as "));
+            for location in forms.flat_map(|forms| forms.split(" or ")) {
+                assert!(has_structure(&lowered, location), "{dialect}: {shape}: {location}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50, "{checked}");
+}

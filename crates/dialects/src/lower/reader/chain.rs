@@ -1,6 +1,6 @@
 //! How far a schema is written out, and the references that are being written out inside one another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -19,6 +19,10 @@ pub(crate) struct Reach {
     pub(crate) defines_anything: bool,
     /// How many references may stand around one to each schema for it to be written out; absent: any number.
     pub(crate) expansion: Option<Rc<HashMap<*const Value, usize>>>,
+    /// Whether words may refer to where a schema is written, instead of repeating it.
+    pub(crate) refers: bool,
+    /// Schemas that are written nowhere, so that no words may refer to where they are.
+    pub(crate) unwritten: Rc<HashSet<*const Value>>,
 }
 
 /// References inside one another that are written out at most.
@@ -26,8 +30,17 @@ const LONGEST_CHAIN: usize = 64;
 
 impl Reach {
     /// Everything, and recursions `unroll` times.
-    pub(crate) const fn full(unroll: usize) -> Self {
-        Self { unroll, levels: usize::MAX, conditions: 3, defines_anything: true, expansion: None }
+    pub(crate) fn full(unroll: usize) -> Self {
+        let unwritten = Rc::default();
+        Self {
+            unroll,
+            levels: usize::MAX,
+            conditions: 3,
+            defines_anything: true,
+            expansion: None,
+            refers: true,
+            unwritten,
+        }
     }
 }
 
@@ -60,6 +73,11 @@ impl<'a> Chain<'a> {
     /// Steps into `target`, however often it is there already.
     pub(crate) fn enter(&mut self, target: &'a Value) {
         self.targets.push(target);
+    }
+
+    /// What was stepped into since the chain was `length` long.
+    pub(crate) fn since(&self, length: usize) -> &[&'a Value] {
+        self.targets.get(length..).unwrap_or_default()
     }
 
     pub(crate) fn len(&self) -> usize {

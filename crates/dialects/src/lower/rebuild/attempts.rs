@@ -4,6 +4,7 @@
 //! tokens of the original, and half as many again if it is long. Where it takes more it is written once more with less: first
 //! with fewer references, then without a definition of any value, then with fewer levels. What is left out travels as JSON text.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -22,6 +23,9 @@ const SHARES: [usize; 5] = [100, 60, 35, 15, 5];
 /// Levels that are written out where fewer references are not enough. Without any, the root's own properties are JSON text.
 const LEVELS: [usize; 9] = [12, 9, 7, 5, 4, 3, 2, 1, 0];
 
+/// Attempts that are repeated because words referred to what is not written.
+const MOST_CORRECTIONS: usize = 8;
+
 /// What an attempt wrote.
 pub(super) struct Attempt<'a> {
     pub(super) lowered: LoweredSchema<'a>,
@@ -29,6 +33,8 @@ pub(super) struct Attempt<'a> {
     pub(super) abandoned: bool,
     /// The most positions inside one another.
     pub(super) deepest: usize,
+    /// Schemas that words refer to by where they are written, and that are not written after all.
+    pub(super) unwritten: HashSet<*const Value>,
 }
 
 /// What all attempts to lower one schema share.
@@ -49,8 +55,17 @@ impl<'a> Attempts<'a, '_> {
         let mut deepest = usize::MAX;
         let mut shares = SHARES.iter();
         let mut levels = LEVELS.iter();
+        let mut corrections = 0;
         loop {
             let attempt = self.write(reach.clone());
+            if !attempt.abandoned && !attempt.unwritten.is_empty() {
+                // Which words are true is known once all is written. Few attempts find out; else none refers to anything.
+                corrections += 1;
+                reach.refers = corrections < MOST_CORRECTIONS;
+                let known = reach.unwritten.iter().copied();
+                reach.unwritten = Rc::new(known.chain(attempt.unwritten).collect());
+                continue;
+            }
             if !attempt.abandoned {
                 let bytes = cost(&attempt.lowered);
                 if bytes <= most {
@@ -66,7 +81,7 @@ impl<'a> Attempts<'a, '_> {
             } else if reach.defines_anything && self.choices.anything == Anything::Definition {
                 reach.defines_anything = false;
             } else if let Some(fewer) = levels.find(|levels| **levels < deepest) {
-                reach = Reach { levels: *fewer, conditions: 0, ..reach };
+                reach = Reach { levels: *fewer, conditions: 0, unwritten: Rc::default(), ..reach };
             } else {
                 // Nothing is abandoned that has hardly any levels.
                 return cheapest.map_or_else(|| self.write(reach).lowered, |(_, lowered)| lowered);

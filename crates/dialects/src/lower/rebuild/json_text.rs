@@ -39,16 +39,22 @@ impl<'a> Lowered<'a> {
 
     /// Says that the text may also hold what that of `other` does.
     pub(crate) fn or_form_of(&mut self, other: &Self) {
-        let form = |words: &'_ str| words.strip_prefix(SAME_FORM).map(str::to_owned);
-        let own = self.node.description.as_deref().and_then(form);
-        let more = other.node.description.as_deref().and_then(form);
-        self.node.description = Some(match (own, more) {
-            (Some(own), Some(more)) if own.split(" or ").any(|known| known == more) => {
-                Cow::Owned([SAME_FORM, &own].concat())
+        let (Some(own), Some(more)) = (&self.node.description, &other.node.description) else { return };
+        let form = more.strip_prefix(SAME_FORM);
+        let is_known = match form {
+            Some(form) => {
+                own.strip_prefix(SAME_FORM).is_some_and(|own| own.split(" or ").any(|one| one == form))
             }
-            (Some(own), Some(more)) => Cow::Owned([SAME_FORM, &own, " or ", &more].concat()),
-            _ => Cow::Borrowed(JSON_TEXT),
-        });
+            None => own.contains(more.as_ref()),
+        };
+        if is_known {
+            return;
+        }
+        let words = match form {
+            Some(form) if own.starts_with(SAME_FORM) && !own.contains('\n') => format!("{own} or {form}"),
+            _ => format!("{own}\nor {more}"),
+        };
+        self.node.description = Some(Cow::Owned(words));
     }
 }
 
@@ -85,8 +91,16 @@ impl<'a> Rebuild<'a, '_> {
             let limits = self.chain.reach.expansion.clone();
             self.first_uses = Some(Planner::new(&mut self.reader).first_uses(limits.as_deref()));
         }
-        let uses = self.first_uses.as_ref()?;
-        uses.get(&std::ptr::from_ref(target)).filter(|location| !location.is_empty()).cloned()
+        let address = std::ptr::from_ref(target);
+        if !self.chain.reach.refers || self.chain.reach.unwritten.contains(&address) {
+            return None;
+        }
+        let location =
+            self.first_uses.as_ref()?.get(&address).filter(|location| !location.is_empty()).cloned();
+        if location.is_some() {
+            self.referred.insert(address);
+        }
+        location
     }
 
     /// The schema of a JSON text, and of all that it refers to; each is said once.

@@ -20,7 +20,7 @@ mod union;
 mod values;
 
 use std::cell::{Cell, OnceCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 use serde_json::Value;
@@ -29,6 +29,7 @@ use super::reader::Reader;
 use super::{LoweredSchema, Size, reader};
 use crate::dialect::{Additional, Dialect, Limits, RebuildRules, RefStyle};
 use crate::plan::{Codec, Guard};
+use crate::schema::Source;
 use json_text::FirstUses;
 use node::{Node, Writer};
 
@@ -59,6 +60,11 @@ pub(super) struct Rebuild<'a, 'r> {
     deepest: usize,
     /// Where schemas are written that others refer to; made when a reference is not written out.
     first_uses: Option<FirstUses>,
+    /// Schemas that words refer to by where they are written.
+    referred: HashSet<*const Value>,
+    /// Schemas that are written; only where there are references.
+    written: HashSet<*const Value>,
+    has_references: bool,
     /// Schemas that are described in words, and their names there.
     explained: HashMap<*const Value, String>,
     /// Steps left for comparing alternatives.
@@ -126,6 +132,9 @@ impl<'a, 'r> Rebuild<'a, 'r> {
             room,
             deepest: 0,
             first_uses: None,
+            referred: HashSet::new(),
+            written: HashSet::new(),
+            has_references: size.has_references,
             explained: HashMap::new(),
             comparisons: Cell::new(guard::MOST_COMPARISONS),
             guarded: false,
@@ -139,6 +148,15 @@ impl<'a, 'r> Rebuild<'a, 'r> {
     /// Whether there are so many nodes that the attempt is given up.
     fn is_in_vain(&self) -> bool {
         self.nodes > self.room
+    }
+
+    /// Notes that `sources` are written, and what their references led to since the chain was `mark` long.
+    fn note_written(&mut self, sources: &[Source<'a>], mark: usize) {
+        if self.has_references {
+            self.written.extend(sources.iter().map(|source| std::ptr::from_ref(source.schema)));
+            self.written
+                .extend(self.reader.chain.since(mark).iter().map(|target| std::ptr::from_ref(*target)));
+        }
     }
 
     /// The definition made from `target`.

@@ -91,8 +91,12 @@ impl<'a> Rebuild<'a, '_> {
             view.conditional.extend(more);
         }
         let is_deep = self.depth > self.chain.reach.levels && view.cut.is_none() && is_composite(&view);
-        let lowered =
-            if is_deep { self.lower_described(sources, &view) } else { self.lower_view(&mut view, location) };
+        let lowered = if is_deep {
+            self.lower_described(sources, &view)
+        } else {
+            self.note_written(sources, mark);
+            self.lower_view(&mut view, location)
+        };
         self.chain.truncate(mark);
         self.depth -= 1;
         self.conditions -= under_condition;

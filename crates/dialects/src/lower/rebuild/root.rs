@@ -25,6 +25,7 @@ impl<'a> Rebuild<'a, '_> {
         let mut view = View::new(PathId::ROOT, Some(root));
         let source = self.root_source();
         self.gather(source, &mut view);
+        self.note_written(&[source], 0);
         if view.types != TypeSet::OBJECT {
             if root.member("type").and_then(Value::as_str) != Some("object") {
                 self.rewritten(PathId::ROOT, "type", root.member("type"), "arguments are an object");
@@ -89,6 +90,7 @@ impl<'a> Rebuild<'a, '_> {
             );
         }
         let abandoned = self.is_in_vain();
+        let unwritten = self.referred.difference(&self.written).copied().collect();
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
         let lowered = LoweredSchema {
             schema,
@@ -97,7 +99,7 @@ impl<'a> Rebuild<'a, '_> {
             tool_notes,
             excess: None,
         };
-        Attempt { lowered, abandoned, deepest: self.deepest }
+        Attempt { lowered, abandoned, deepest: self.deepest, unwritten }
     }
 
     /// Writes the root node and its definitions.

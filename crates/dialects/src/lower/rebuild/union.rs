@@ -69,6 +69,7 @@ impl<'a> Rebuild<'a, '_> {
             inner.path = path;
             inner.schema = Some(branch);
             self.gather(source, &mut inner);
+            self.note_written(&[source], mark);
             let mcp = Outline::of_view(&inner);
             self.depth += 1;
             let lowered = if self.depth < super::DEEPEST {
