@@ -38,7 +38,7 @@ pub struct CallOutcome {
     /// The server that ran it.
     pub server: Option<UpstreamId>,
     /// The name of the tool there.
-    pub tool: Option<String>,
+    pub tool: Option<Box<str>>,
     /// What was done to the arguments.
     pub notes: Vec<Value>,
     /// The dialect in which they were written, where it is not the one that was recognised.
@@ -48,14 +48,14 @@ pub struct CallOutcome {
 impl CallOutcome {
     /// For a call of this tool, which is not over yet.
     pub fn of(tool: &CatalogueTool) -> Self {
-        Self::on(Some(tool.server.clone()), Some(tool.name.clone()))
+        Self::on(Some(tool.server.clone()), Some(tool.name.as_str().into()))
     }
 
     /// For a call that no server runs, which gives `result`.
     pub fn own(tool: String, result: RawJson) -> Self {
         let is_error = CallResultView::of(&result).is_error;
         let code = is_error.then_some(code::TOOL_ERROR);
-        Self { result, code, ..Self::on(None, Some(tool)) }
+        Self { result, code, ..Self::on(None, Some(tool.into())) }
     }
 
     /// For a call that names no tool.
@@ -67,7 +67,7 @@ impl CallOutcome {
         Self::on(server, None).failed(failure)
     }
 
-    fn on(server: Option<UpstreamId>, tool: Option<String>) -> Self {
+    fn on(server: Option<UpstreamId>, tool: Option<Box<str>>) -> Self {
         let notes = Vec::new();
         let result = RawJson::null();
         Self { result, age: None, code: None, failure: None, server, tool, notes, dialect: None }
