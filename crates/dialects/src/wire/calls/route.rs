@@ -52,6 +52,11 @@ pub fn parse_route(request: &Value, format: RouteFormat, text: TextScan) -> Resu
         RouteFormat::Json | RouteFormat::Neutral => Some(Protocol::Messages),
     };
     let reply = parse_reply(request, &ReadOptions { protocol, text, ..ReadOptions::default() });
+    // Tool use that cannot be routed is a fault of the request here, also in a message.
+    let reply = reply.and_then(|reply| {
+        let is_nameless = reply.calls.iter().any(|call| call.name.trim().is_empty());
+        if is_nameless { Err(CallError::Name { label: String::new() }) } else { Ok(reply) }
+    });
     match format {
         RouteFormat::Json => reply.map_err(|error| CallError::Json { cause: error.to_string() }),
         RouteFormat::Xml | RouteFormat::OpenAi | RouteFormat::Neutral => reply,
