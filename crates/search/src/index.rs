@@ -256,7 +256,7 @@ struct Wanted {
     terms: Terms,
     /// How much it says about which tool is meant.
     rarity: f32,
-    /// How much of the query it is; nothing where it only helps to choose.
+    /// How much of the query it is; zero if it only helps to choose.
     weight: f32,
 }
 

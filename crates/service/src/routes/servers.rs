@@ -160,9 +160,9 @@ fn last_words(stderr: &str) -> String {
         let mut words = line.split(|letter: char| !letter.is_ascii_alphabetic());
         words.any(|word| matches!(word, "INFO" | "DEBUG" | "TRACE"))
     };
-    let told = stderr.lines().filter(|line| !is_chatter(line)).collect::<Vec<_>>().join("\n");
-    let surplus = told.chars().count().saturating_sub(STDERR);
-    if surplus == 0 { told } else { format!("…{}", told.chars().skip(surplus).collect::<String>()) }
+    let words = stderr.lines().filter(|line| !is_chatter(line)).collect::<Vec<_>>().join("\n");
+    let surplus = words.chars().count().saturating_sub(STDERR);
+    if surplus == 0 { words } else { format!("…{}", words.chars().skip(surplus).collect::<String>()) }
 }
 
 fn describe_malformed(tool: &MalformedTool) -> Value {
