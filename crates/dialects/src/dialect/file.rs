@@ -177,10 +177,15 @@ impl Dialects {
         let name = self.canonical(name)?;
         let layer = self.canonical(layer)?;
         let mut table = self.resolved(name)?;
-        let mut own = self.files.get(layer).cloned().unwrap_or_default();
-        // What else it says is about itself, or for a dialect that it is not.
-        own.retain(|key, _| key == "limits" || key == "schema");
-        merge(&mut table, own);
+        // The layers that it extends come with it; the dialect below them is another one here.
+        let layers: Vec<&Table> =
+            self.lineage(layer)?.into_iter().take_while(|file| is_layer(file)).collect();
+        for file in layers.into_iter().rev() {
+            let mut rules = file.clone();
+            // What else it says is about itself, or for a dialect that it is not.
+            rules.retain(|key, _| key == "limits" || key == "schema");
+            merge(&mut table, rules);
+        }
         let mut dialect = Self::build(name, table)?;
         dialect.name = format!("{name}+{layer}");
         Ok(dialect)
@@ -198,36 +203,46 @@ impl Dialects {
 
     /// The file called `name` merged over everything that it extends.
     fn resolved(&self, name: &str) -> Result<Table, DialectError> {
-        let mut chain = vec![name.to_owned()];
-        let mut current = self.files.get(name);
-        while let Some(parent) = current.and_then(|table| table.get("extends")).and_then(Value::as_str) {
-            let child = chain.last().cloned().unwrap_or_default();
-            let problem =
-                |problem| DialectError::Parent { name: child.clone(), parent: parent.to_owned(), problem };
-            let parent_name = self.canonical(parent).map_err(|_| problem("does not exist"))?;
-            if chain.iter().any(|seen| seen == parent_name) {
-                return Err(problem("extends it in turn"));
-            }
-            chain.push(parent_name.to_owned());
-            current = self.files.get(parent_name);
-        }
         let mut table = Table::new();
-        for name in chain.iter().rev() {
-            let mut own = self.files.get(name).cloned().unwrap_or_default();
-            if chain.first() != Some(name) {
+        let mut lineage = self.lineage(name)?.into_iter().rev().peekable();
+        while let Some(file) = lineage.next() {
+            let mut file = file.clone();
+            if lineage.peek().is_some() {
                 for key in ["aliases", "layer"] {
-                    own.remove(key);
+                    file.remove(key);
                 }
             }
-            merge(&mut table, own);
+            merge(&mut table, file);
         }
         Ok(table)
+    }
+
+    /// The file called `name`, then what it extends, then what that extends.
+    fn lineage(&self, name: &str) -> Result<Vec<&Table>, DialectError> {
+        let mut names = vec![name];
+        let mut files: Vec<&Table> = self.files.get(name).into_iter().collect();
+        while let Some(parent) = files.last().and_then(|file| file.get("extends")).and_then(Value::as_str) {
+            let child = names.last().copied().unwrap_or(name);
+            let problem =
+                |problem| DialectError::Parent { name: child.to_owned(), parent: parent.to_owned(), problem };
+            let parent_name = self.canonical(parent).map_err(|_| problem("does not exist"))?;
+            if names.contains(&parent_name) {
+                return Err(problem("extends it in turn"));
+            }
+            names.push(parent_name);
+            files.extend(self.files.get(parent_name));
+        }
+        Ok(files)
     }
 
     fn build(name: &str, table: Table) -> Result<Dialect, DialectError> {
         Dialect::deserialize(Value::Table(table))
             .map_err(|error| DialectError::Malformed { origin: name.to_owned(), cause: error.to_string() })
     }
+}
+
+fn is_layer(file: &Table) -> bool {
+    file.get("layer").and_then(Value::as_bool) == Some(true)
 }
 
 /// Puts `over` on top of `base`: tables merge, everything else is replaced.

@@ -431,6 +431,30 @@ fn the_layer_can_be_taken_away_or_named() {
 }
 
 #[test]
+fn a_layer_brings_the_layers_that_it_extends() {
+    let lowered_for = |dialects: &Dialects, model, layer| {
+        let dialect = dialects.choose(Some("openai"), model, &layer).unwrap();
+        let translator = Translator::with(dialects, dialect, Options::default()).unwrap();
+        lowered_by(
+            &translator,
+            &json!({"type": "object", "properties": {"a": {"type": "string", "minLength": 5, "format": "email"}}}),
+        )["properties"]["a"]
+            .clone()
+    };
+    let mut dialects = Dialects::builtin();
+    let expected =
+        json!({"type": "string", "minLength": 5, "description": "{\"minLength\":5,\"format\":\"email\"}"});
+    assert_eq!(lowered_for(&dialects, Some("gpt-3.5-turbo"), Compat::Auto), expected);
+
+    let own = "name = \"own\"\ntitle = \"Own\"\nextends = \"openai-legacy\"\nlayer = true\n\n[schema.keywords]\nminLength = \"describe\"\n";
+    dialects.add("own.toml", own).unwrap();
+    assert_eq!(
+        lowered_for(&dialects, None, Compat::Named("own".into())),
+        json!({"type": "string", "description": "{\"minLength\":5,\"format\":\"email\"}"})
+    );
+}
+
+#[test]
 fn unknown_models_say_so_and_change_nothing_under_a_named_dialect() {
     for model in ["", "   ", "acme-large", "proto1", "photo3-mini", "solo1-x", "auto3"] {
         let error = Dialects::builtin().choose(None, Some(model), &Compat::Auto).unwrap_err();
