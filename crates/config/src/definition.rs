@@ -1,5 +1,7 @@
 //! The check of what is said about a tool.
 
+use std::iter;
+
 use gateway_protocol::RawJson;
 use serde_json::{Map, Value, json};
 
@@ -47,6 +49,15 @@ const MEMBERS: [(&str, Check, &str); 8] = [
 
 type Check = fn(&Value) -> bool;
 
+/// Other names that people give to `inputSchema`, because a provider or a library does.
+pub(crate) const SCHEMA_SYNONYMS: [&str; 3] = ["input_schema", "parameters", "paramSchema"];
+
+/// The schema of the arguments, under whichever name it has.
+pub(crate) fn declared_schema(about: &Map<String, Value>) -> Option<&Value> {
+    let mut names = iter::once("inputSchema").chain(SCHEMA_SYNONYMS);
+    names.find_map(|name| about.get(name).filter(|value| !value.is_null()))
+}
+
 /// Whether a definition has a member of this name, beside `name`.
 pub fn is_definition_member(name: &str) -> bool {
     MEMBERS.iter().any(|(member, ..)| *member == name)
@@ -75,7 +86,8 @@ pub fn tool_definition(name: &str, about: &Map<String, Value>) -> Result<RawJson
     let mut members = Map::new();
     members.insert("name".to_owned(), name.into());
     for (member, fits, kind) in MEMBERS {
-        let Some(value) = about.get(member).filter(|value| !value.is_null()) else {
+        let value = if member == "inputSchema" { declared_schema(about) } else { about.get(member) };
+        let Some(value) = value.filter(|value| !value.is_null()) else {
             if member == "inputSchema" {
                 members
                     .insert(member.to_owned(), json!({"type": "object", "properties": {}, "required": []}));

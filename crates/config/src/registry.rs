@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::command::{CommandHandler, CommandInput};
-use crate::definition::{DefinitionError, tool_definition};
+use crate::definition::{DefinitionError, SCHEMA_SYNONYMS, declared_schema, tool_definition};
 use crate::endpoint::{ANSWER_BYTES, EndpointHandler, Trust};
 use crate::fields::{ANY_SIZE, Fields, Item, Setting as _, describe};
 use crate::program::Surroundings;
@@ -32,6 +32,9 @@ pub(crate) fn read_tool(name: &str, at: &mut Fields<'_>) -> Option<ToolSpec> {
     at.item("title", "Its name for people.", text);
     at.item("description", "What it does, for the model.", text);
     at.item("inputSchema", "The JSON Schema of its arguments; any object if absent.", object);
+    for synonym in SCHEMA_SYNONYMS {
+        at.item(synonym, "The same as `inputSchema`.", object);
+    }
     at.item("outputSchema", "The JSON Schema of its structured content.", object);
     at.item("annotations", "Hints such as `readOnlyHint`.", object);
     at.item("icons", "Pictures for people.", || json!({"type": "array"}));
@@ -42,7 +45,7 @@ pub(crate) fn read_tool(name: &str, at: &mut Fields<'_>) -> Option<ToolSpec> {
         at.error("timeout", "must be an hour at most");
     }
     let about = "What does the work: an HTTP endpoint or a command.";
-    let declared = at.get("inputSchema").and_then(|schema| schema.value.get("properties"));
+    let declared = declared_schema(at.members).and_then(|schema| schema.get("properties"));
     let mut handler = None;
     at.object("handler", about, |at| handler = read_handler(name, declared, at));
     if !at.has("handler") {

@@ -51,6 +51,20 @@ const WHOLE: &str = r#"{
 }"#;
 
 #[test]
+fn a_schema_is_read_under_each_of_its_names() {
+    for name in ["inputSchema", "input_schema", "parameters", "paramSchema"] {
+        let text = format!(
+            r#"{{"tools": {{"t": {{"{name}": {{"type": "object", "properties": {{"param": {{"type": "string"}}}}}}, "handler": {{"command": "cat", "args": ["{{param}}"]}}}}}}}}"#
+        );
+        let config = read(&text).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(config.warnings, [], "{name}");
+        let [tool] = &config.registry.tools[..] else { panic!("{name}: {:?}", config.registry) };
+        let definition: Value = tool.definition.read().unwrap();
+        assert_eq!(definition["inputSchema"]["properties"], json!({"param": {"type": "string"}}), "{name}");
+    }
+}
+
+#[test]
 fn tools_are_read() {
     let config = read(WHOLE).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(config.warnings, []);
