@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use gateway_dialects::arguments::{Coercion, Validator, render_issues};
+use gateway_dialects::arguments::{Coercion, Issue, Validator};
 use gateway_dialects::input_schema;
 use gateway_upstream::{Catalogue, CatalogueTool, ListedTool};
 use serde_json::Value;
@@ -68,19 +68,17 @@ impl Validators {
     }
 }
 
-/// Arguments that do not fit, coerced if that is wanted and helps; else why they do not fit. `rename` gives the names that the
-/// caller knows.
+/// Arguments that do not fit, coerced if that is wanted and helps; else why they do not fit.
 pub fn coerced(
     validator: &Validator,
     arguments: &Value,
     coerce: bool,
-    rename: &dyn Fn(&str) -> String,
-) -> Result<(Value, Vec<Coercion>), String> {
+) -> Result<(Value, Vec<Coercion>), Vec<Issue>> {
     if coerce {
         let (coerced, coercions) = validator.coerce(arguments);
         if validator.is_valid(&coerced) {
             return Ok((coerced, coercions));
         }
     }
-    Err(render_issues(&validator.validate(arguments), rename))
+    Err(validator.validate(arguments))
 }

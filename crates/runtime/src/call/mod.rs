@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gateway_dialects::arguments::BadArguments;
+use gateway_dialects::arguments::{BadArguments, render_issues};
 use gateway_dialects::calls::ToolCall;
 use gateway_dialects::{Dialect, Plan};
 use gateway_notation::pointer;
@@ -140,6 +140,22 @@ impl CallResult {
     }
 }
 
+/// Why arguments are not sent.
+struct Refusal {
+    /// The arguments as the log has them.
+    arguments: RawJson,
+    failure: Failure,
+    /// How much is wrong with them; 0 if they are not the reason.
+    faults: usize,
+}
+
+impl Refusal {
+    /// A refusal for another reason than what the arguments are.
+    fn new(arguments: RawJson, failure: Failure) -> Box<Self> {
+        Box::new(Self { arguments, failure, faults: 0 })
+    }
+}
+
 /// The label of servers and tools that do not exist.
 const UNKNOWN: &str = "unknown";
 
@@ -157,11 +173,11 @@ impl Runtime {
         };
         let mut outcome = CallOutcome::of(tool);
         let mut checked = self.checked(catalogue, tool, plan, arguments, &mut outcome.notes);
-        if let (Err(refused), Some(siblings)) = (&checked, siblings)
-            && matches!(refused.1, Failure::Arguments(_))
-            && let Some((dialect, fitting)) = self.checked_as_sibling(catalogue, tool, siblings, arguments)
+        if let (Err(refusal), Some(siblings)) = (&checked, siblings)
+            && let Some((dialect, better)) =
+                self.checked_as_sibling(catalogue, tool, siblings, arguments, refusal.faults)
         {
-            (checked, outcome.dialect) = (Ok(fitting), Some(dialect));
+            (checked, outcome.dialect) = (better, Some(dialect));
         }
         let is_checked = self.config().validate;
         let call = |arguments| Call { tool, arguments, context, origin, is_checked };
@@ -174,14 +190,14 @@ impl Runtime {
             (Ok(arguments), Some(answerer)) => {
                 Box::pin(PausedCall::begin(self, outcome, call(&arguments), permit, answerer)).await
             }
-            (Err(refused), _) => {
-                let (arguments, failure) = *refused;
+            (Err(refusal), _) => {
+                let Refusal { arguments, failure, .. } = *refusal;
                 CallState::Done(outcome.failed(Entry::new(self, call(&arguments), permit).fail(failure)))
             }
         }
     }
 
-    /// The arguments as the server gets them. Where they do not fit, why, with the arguments as the log has them.
+    /// The arguments as the server gets them.
     fn checked(
         &self,
         catalogue: &Catalogue,
@@ -189,22 +205,24 @@ impl Runtime {
         plan: Option<&Plan>,
         arguments: CallArguments<'_>,
         notes: &mut Vec<Value>,
-    ) -> Result<RawJson, Box<(RawJson, Failure)>> {
+    ) -> Result<RawJson, Box<Refusal>> {
         let written = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
         let (value, text, coerce) = match arguments {
             CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false),
             CallArguments::Written { call, label, bad, coerce } => {
-                let parsed = call
-                    .arguments_object(label, bad)
-                    .map_err(|error| Box::new((arguments.as_sent(), Failure::Request(error.to_string()))))?;
+                let parsed = call.arguments_object(label, bad).map_err(|error| {
+                    Refusal::new(arguments.as_sent(), Failure::Request(error.to_string()))
+                })?;
                 notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
                 let sent = Value::Object(parsed.object);
                 let value = match plan {
                     Some(plan) if !parsed.raw && !plan.is_identity() => {
                         plan.decode(&sent).map_err(|error| {
-                            let failure =
-                                Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                            Box::new((written(&sent), failure))
+                            Box::new(Refusal {
+                                arguments: written(&sent),
+                                failure: Failure::Arguments(format!("The arguments cannot be read: {error}")),
+                                faults: usize::MAX,
+                            })
                         })?
                     }
                     Some(_) | None => sent,
@@ -216,7 +234,7 @@ impl Runtime {
         // What nobody accepted is refused whatever the configuration says, and is no measure for arguments.
         if let Some(reason) = &tool.unaccepted {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
-            return Err(Box::new((text, Failure::Call(CallError::Blocked { upstream, tool, reason }))));
+            return Err(Refusal::new(text, Failure::Call(CallError::Blocked { upstream, tool, reason })));
         }
         if !self.config().validate {
             return Ok(text);
@@ -229,18 +247,23 @@ impl Runtime {
             Some(plan) => pointer::dotted(&plan.wire_pointer(path)),
             None => pointer::dotted(path),
         };
-        match coerced(&validator, &value, coerce, &rename) {
+        match coerced(&validator, &value, coerce) {
             Ok((coerced, coercions)) => {
                 let coercions = coercions.iter();
                 notes.extend(coercions.map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
                 Ok(written(&coerced))
             }
-            Err(issues) => Err(Box::new((text, Failure::Arguments(issues)))),
+            Err(issues) => Err(Box::new(Refusal {
+                arguments: text,
+                failure: Failure::Arguments(render_issues(&issues, &rename)),
+                faults: issues.len(),
+            })),
         }
     }
 
-    /// The same by the first of `siblings` that arguments fit, and which one that is. A model that was given a strict list writes null
-    /// for what it leaves out, and nothing else in its reply shows which list it was given.
+    /// The same by the first of `siblings` that arguments fit, and which one that is; if they fit none, by the one that finds
+    /// fewest faults. `None` if none finds fewer than `faults`. A model that was given a strict list writes null for what it
+    /// leaves out, nothing else in its reply shows which list it was given, and it cannot obey another list's corrections.
     #[cold]
     fn checked_as_sibling(
         &self,
@@ -248,13 +271,23 @@ impl Runtime {
         tool: &CatalogueTool,
         siblings: Siblings<'_>,
         arguments: CallArguments<'_>,
-    ) -> Option<(Arc<Dialect>, RawJson)> {
-        siblings.dialects.iter().find_map(|dialect| {
-            let plan =
-                siblings.list.plan_in(dialect, tool, self.lists()).filter(|plan| !plan.is_identity())?;
-            let fitting = self.checked(catalogue, tool, Some(&plan), arguments, &mut Vec::new()).ok()?;
-            Some((Arc::clone(dialect), fitting))
-        })
+        mut faults: usize,
+    ) -> Option<(Arc<Dialect>, Result<RawJson, Box<Refusal>>)> {
+        let mut best = None;
+        for dialect in siblings.dialects {
+            let plan = siblings.list.plan_in(dialect, tool, self.lists()).filter(|plan| !plan.is_identity());
+            let Some(plan) = plan else { continue };
+            let checked = self.checked(catalogue, tool, Some(&plan), arguments, &mut Vec::new());
+            let found = checked.as_ref().map_or_else(|refusal| refusal.faults, |_| 0);
+            if found < faults {
+                faults = found;
+                best = Some((Arc::clone(dialect), checked));
+            }
+            if faults == 0 {
+                break;
+            }
+        }
+        best
     }
 
     /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway_dialects::Plan;
-use gateway_dialects::arguments::Validator;
+use gateway_dialects::arguments::{Validator, render_issues};
 use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::input_schema;
 use gateway_notation::pointer;
@@ -52,7 +52,7 @@ impl OfferedTools for OfferedList {
             if validator.is_valid(&value) {
                 return Ok(());
             }
-            coerced(validator, &value, coerce, rename).map(drop)
+            coerced(validator, &value, coerce).map(drop).map_err(|issues| render_issues(&issues, rename))
         };
         if let Some((tool, plan)) = self.rendered.tool(name) {
             let validator = self.runtime.validators().get(&self.rendered.catalogue, tool);

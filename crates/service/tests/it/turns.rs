@@ -185,7 +185,7 @@ async fn a_strict_reply_is_recognised_by_its_arguments() {
         let last = logs.as_array().and_then(|entries| entries.last()).cloned().unwrap_or_default();
         assert_eq!(last["input"], json!({"ms": 1}), "{logs}");
     }
-    // What fits the plain list is taken as that, and what fits none is reported in its words.
+    // What fits the plain list is taken as that, and what fits none is reported in the words of the list that it fits best.
     let plain = json!({"type": "tool_use", "id": "t2", "name": "slow", "input": {"ms": 1}});
     assert_eq!(execute(&service, json!({"call": plain})).await.json()["provider"], "anthropic");
     let wrong =
@@ -196,6 +196,12 @@ async fn a_strict_reply_is_recognised_by_its_arguments() {
         answer.pointer("/result/content/0/text").unwrap().as_str().unwrap().contains("progress"),
         "{answer}"
     );
+    // A model that cannot leave a parameter out is not asked to.
+    let wrong = json!({"type": "function_call", "call_id": "c3", "name": "slow", "arguments": json!({"ms": "x", "progress": null}).to_string()});
+    let answer = execute(&service, json!({"call": wrong})).await.json();
+    assert_eq!(answer["provider"], "openai-responses-strict", "{answer}");
+    let text = answer.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
+    assert!(text.contains("`ms`") && !text.contains("progress"), "{answer}");
     // Whoever names a provider is taken at the word.
     let named = json!({"type": "tool_use", "id": "t4", "name": "slow", "input": {"ms": 1, "progress": null}});
     let answer = execute(&service, json!({"provider": "anthropic", "call": named})).await;
