@@ -22,6 +22,9 @@ pub(crate) struct Calls {
     /// The dialect of the reply; found out from its shape where absent
     #[arg(long, value_name = "DIALECT")]
     from: Option<String>,
+    /// Write what else the reply has, too: text, reasoning and usage
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     files: DialectFiles,
     /// The reply: JSON, server-sent events, or a JSON chunk a line; - for standard input
@@ -35,6 +38,11 @@ impl Calls {
         let reply = self.read(&text)?;
         let mut stdout = output(Form::Json);
         let mut outcome = Outcome::Good;
+        if self.all {
+            for row in beside_calls(&reply) {
+                write_json_line(&mut stdout, &row)?;
+            }
+        }
         for call in &reply.calls {
             let row = neutral(call);
             if row.get("error").is_some() {
@@ -66,6 +74,21 @@ impl Calls {
         };
         Ok(parse_reply(&value, &options)?)
     }
+}
+
+/// What a reply has beside calls.
+fn beside_calls(reply: &Reply) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (kind, text) in [("reasoning", &reply.reasoning), ("text", &reply.text)] {
+        if !text.is_empty() {
+            rows.push(json!({"type": kind, "text": text}));
+        }
+    }
+    if let Some(usage) = reply.usage {
+        let (input, output) = (usage.input_tokens, usage.output_tokens);
+        rows.push(json!({"type": "usage", "inputTokens": input, "outputTokens": output}));
+    }
+    rows
 }
 
 /// A call in the neutral format.

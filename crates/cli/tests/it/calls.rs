@@ -37,6 +37,24 @@ fn arguments_that_cannot_be_read_are_findings() {
 }
 
 #[test]
+fn all_of_a_reply_is_written_on_request() {
+    let reply = json!({
+        "choices": [{"message": {"role": "assistant", "content": "I add.", "reasoning_content": "1 + 2", "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{\"a\":1,\"b\":2}"}}]}}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 4}});
+    let run = run(&["calls", "--all"], &reply.to_string());
+    assert_eq!(
+        run.lines(),
+        [
+            json!({"type": "reasoning", "text": "1 + 2"}),
+            json!({"type": "text", "text": "I add."}),
+            json!({"type": "usage", "inputTokens": 9, "outputTokens": 4}),
+            call("c", 1, 2),
+        ]
+    );
+}
+
+#[test]
 fn a_reply_without_calls_says_so() {
     let run = run(&["calls"], r#"{"role": "assistant", "content": "Hello"}"#);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));

@@ -55,6 +55,8 @@ pub(crate) fn formats() -> impl Iterator<Item = &'static dyn WireFormat> {
     Protocol::ALL.iter().map(|protocol| format(*protocol))
 }
 
+type UsageMembers = (&'static [&'static str], &'static str, &'static str);
+
 /// One API's way to carry calls, results and conversations. What has a default is as in Chat Completions, which most APIs resemble.
 pub(crate) trait WireFormat: Sync {
     // A whole reply.
@@ -62,6 +64,11 @@ pub(crate) trait WireFormat: Sync {
     /// What a whole response of this API holds.
     fn envelope<'a>(&self, _response: &'a Object) -> Option<Envelope<'a>> {
         None
+    }
+
+    /// The members that lead to the counts of tokens in a whole response, and what those read and those written are called there.
+    fn usage(&self) -> UsageMembers {
+        (&["usage"], "prompt_tokens", "completion_tokens")
     }
 
     /// The format that calls in this API's responses had before.

@@ -7,12 +7,16 @@ use super::chat;
 use super::history::{Block, Conversation, Message, ToolUseBlock, Writer, Written};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
-use super::{Members as _, Object, WireFormat};
+use super::{Members as _, Object, UsageMembers, WireFormat};
 use crate::dialect::MessageRules;
 
 pub(crate) struct Ollama;
 
 impl WireFormat for Ollama {
+    fn usage(&self) -> UsageMembers {
+        (&[], "prompt_eval_count", "eval_count")
+    }
+
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         response.member("done")?;
         let message = response.member("message")?.as_object()?;

@@ -10,6 +10,7 @@ use gateway_dialects::{
         parse_route, render_route_error, render_route_result, route_format,
         text::{Notation, ToolSchemas},
     },
+    stream::Usage,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -87,6 +88,62 @@ fn a_call_without_a_name_stays_a_call_in_a_whole_reply() {
 }
 
 #[test]
+fn a_response_without_calls_has_its_provider_and_its_usage() {
+    let cases = [
+        (
+            Protocol::Messages,
+            json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "end_turn",
+                "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "Hello"}],
+                "usage": {"input_tokens": 7, "output_tokens": 3}}),
+        ),
+        (
+            Protocol::CohereChat,
+            json!({"id": "1", "finish_reason": "COMPLETE", "usage": {"tokens": {"input_tokens": 7.0, "output_tokens": 3}},
+                "message": {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}}),
+        ),
+        (
+            Protocol::Chat,
+            json!({"choices": [{"index": 0, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Hello", "reasoning_content": "hm"}}],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3}}),
+        ),
+        (
+            Protocol::Responses,
+            json!({"object": "response", "status": "completed", "usage": {"input_tokens": 7, "output_tokens": 3},
+                "output": [{"type": "message", "role": "assistant", "status": "completed",
+                    "content": [{"type": "output_text", "text": "Hello"}]}]}),
+        ),
+        (
+            Protocol::GenerateContent,
+            json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}, "finishReason": "STOP"}],
+                "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3}}),
+        ),
+        (
+            Protocol::Converse,
+            json!({"output": {"message": {"role": "assistant", "content": [{"text": "Hello"}]}}, "stopReason": "end_turn",
+                "usage": {"inputTokens": 7, "outputTokens": 3}}),
+        ),
+        (
+            Protocol::OllamaChat,
+            json!({"model": "m", "done": true, "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 3,
+                "message": {"role": "assistant", "content": "<think>hm</think>Hello"}}),
+        ),
+    ];
+    for (protocol, response) in cases {
+        for value in [response.clone(), Value::String(response.to_string())] {
+            let reply = parse_reply(&value, &ReadOptions::default()).unwrap();
+            assert_eq!((reply.protocol, reply.text.as_str()), (Some(protocol), "Hello"), "{value}");
+            let usage = reply.usage.map(|usage| (usage.input_tokens, usage.output_tokens));
+            assert_eq!(usage, Some((7, 3)), "{value}");
+        }
+    }
+    let choice =
+        json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello"}});
+    let reply = parse_reply(&choice, &ReadOptions::default()).unwrap();
+    assert_eq!((reply.protocol, reply.usage), (None, None), "a choice by itself may be of several APIs");
+}
+
+#[test]
 fn chat() {
     let item =
         json!({"id": "call_a", "type": "function", "function": {"name": "add", "arguments": "{\"a\":1}"}});
@@ -103,7 +160,8 @@ fn chat() {
                     {"index": 1, "message": {"role": "assistant", "content": "other"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 2},
     });
-    check(&response, &Reply { stop: Some("tool_calls".into()), ..reply(Protocol::Chat, both()) });
+    let usage = Some(Usage { input_tokens: 1, output_tokens: 2 });
+    check(&response, &Reply { stop: Some("tool_calls".into()), usage, ..reply(Protocol::Chat, both()) });
     // Bare, as seed 004 sends it.
     let bare = json!({"name": "add", "arguments": "{\"a\":1}"});
     check(&bare, &reply(Protocol::Chat, vec![call(None, "add", text("{\"a\":1}"))]));
@@ -268,7 +326,8 @@ fn converse() {
     check(&message, &all());
     let response =
         json!({"output": {"message": message}, "stopReason": "tool_use", "usage": {"inputTokens": 1}});
-    check(&response, &Reply { stop: Some("tool_use".into()), ..all() });
+    let usage = Some(Usage { input_tokens: 1, output_tokens: 0 });
+    check(&response, &Reply { stop: Some("tool_use".into()), usage, ..all() });
 }
 
 #[test]

@@ -86,6 +86,12 @@ impl TurnRun {
         if !turn.reply.text.is_empty() {
             write_member(&mut body, ",\"text\":", &turn.reply.text);
         }
+        if !turn.reply.reasoning.is_empty() {
+            write_member(&mut body, ",\"reasoning\":", &turn.reply.reasoning);
+        }
+        if let Some(usage) = turn.reply.usage {
+            write_member(&mut body, ",\"usage\":", &usage);
+        }
         let changes = changes(&read, &rendered.changes);
         if !changes.is_empty() {
             write_member(&mut body, ",\"changes\":", &changes);

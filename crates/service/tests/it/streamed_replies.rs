@@ -75,6 +75,20 @@ async fn a_stream_of_every_family_is_run_like_the_whole_reply() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reasoning_and_usage_of_a_reply_are_in_the_answer() {
+    let service = Service::start().await;
+    let text = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"so \"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"<thi\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"nk>what</think>Hello\"}}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4}}\n\ndata: [DONE]\n\n";
+    let answer = stream(&service, "/execute", "text/event-stream", text).await.json();
+    assert_eq!(
+        (&answer["text"], &answer["reasoning"], &answer["usage"]),
+        (&json!("Hello"), &json!("so what"), &json!({"inputTokens": 9, "outputTokens": 4})),
+        "{answer}"
+    );
+    let silent = execute(&service, json!({"call": {"role": "assistant", "content": "Hello"}})).await.json();
+    assert_eq!((silent.get("reasoning"), silent.get("usage")), (None, None), "{silent}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_without_calls_gives_its_text() {
     let service = Service::start().await;
     let text = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"lo\"}}]}\n\ndata: [DONE]\n\n";

@@ -101,6 +101,7 @@ impl<'a> Collector<'a> {
         for protocol in Protocol::ALL {
             if let Some(envelope) = format(*protocol).envelope(map) {
                 self.envelope = Some(*protocol);
+                self.usage_of(map, *protocol);
                 return self.envelope_at(map, &envelope);
             }
         }
@@ -204,6 +205,9 @@ impl<'a> Collector<'a> {
         if self.envelope.is_none() {
             self.envelope =
                 Protocol::ALL.iter().copied().find(|protocol| format(*protocol).owns_message(map));
+            if let Some(protocol) = self.envelope {
+                self.usage_of(map, protocol);
+            }
         }
         self.reasoning_of(map);
         match map.member("content") {
@@ -231,6 +235,14 @@ impl<'a> Collector<'a> {
             self.block_call(&only)?;
         }
         Ok(true)
+    }
+
+    fn usage_of(&mut self, response: &Object, protocol: Protocol) {
+        let (path, input, output) = format(protocol).usage();
+        let counts = path.iter().try_fold(response, |inside, key| inside.member(key)?.as_object());
+        if let Some(counts) = counts.filter(|counts| counts.has(input) || counts.has(output)) {
+            self.reply.usage.get_or_insert_default().take(counts, input, output);
+        }
     }
 
     fn reasoning_of(&mut self, map: &Object) {

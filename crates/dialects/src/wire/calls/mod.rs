@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use crate::arguments::{BadArguments, Parsed, parse_arguments};
 use crate::dialect::Protocol;
 use crate::wire::Object;
-use crate::wire::stream::{protocol_of, read_chunks, recognised_chunks};
+use crate::wire::stream::{Usage, protocol_of, read_chunks, recognised_chunks};
 
 pub use text::TextScan;
 
@@ -80,6 +80,8 @@ pub struct Reply {
     pub written: Option<text::Notation>,
     /// Why the model stopped, in the provider's word.
     pub stop: Option<String>,
+    /// What it cost, if the response counts it.
+    pub usage: Option<Usage>,
     /// Whether it was one call and nothing around it: no list, no message, no response, no stream.
     pub is_bare: bool,
     /// Tool use that was looked for in the text and stays text, with the reason; the first few.

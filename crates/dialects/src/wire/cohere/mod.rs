@@ -4,16 +4,29 @@ mod stream;
 
 use serde_json::{Value, json};
 
+use super::calls::Envelope;
 use super::chat;
 use super::history::{Conversation, Message, Writer};
 use super::results::Prepared;
 use super::stream::{State, StreamEvent};
-use super::{Members as _, Object, WireFormat};
+use super::{Members as _, Object, UsageMembers, WireFormat};
 use crate::dialect::MessageRules;
 
 pub(crate) struct Cohere;
 
 impl WireFormat for Cohere {
+    /// A choice of Chat Completions has the same members; the reasons are Cohere's own.
+    fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
+        let message = response.member("message")?.as_object()?;
+        let reasons = ["COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "TOOL_CALL", "ERROR", "TIMEOUT"];
+        let is_own = reasons.contains(&response.text("finish_reason")?);
+        is_own.then_some(Envelope::Message { message, stop: "finish_reason" })
+    }
+
+    fn usage(&self) -> UsageMembers {
+        (&["usage", "tokens"], "input_tokens", "output_tokens")
+    }
+
     fn owns_message(&self, message: &Object) -> bool {
         message.has("tool_plan")
     }

@@ -9,12 +9,16 @@ use super::history::{Block, Conversation, Message, PartList, Reader, ToolUseBloc
 use super::messages;
 use super::results::{Media, MediaKind, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
-use super::{Members as _, Object, WireFormat};
+use super::{Members as _, Object, UsageMembers, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 
 pub(crate) struct Converse;
 
 impl WireFormat for Converse {
+    fn usage(&self) -> UsageMembers {
+        (&["usage"], "inputTokens", "outputTokens")
+    }
+
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         let message = response.member("output")?.as_object()?;
         message.has("message").then_some(Envelope::Message { message, stop: "stopReason" })

@@ -10,12 +10,16 @@ use super::functions::part;
 use super::history::{Conversation, Message, PartList, Reader, Writer};
 use super::results::{Media, Part, Prepared, Source};
 use super::stream::{State, StreamEvent};
-use super::{Members as _, Object, WireFormat};
+use super::{Members as _, Object, UsageMembers, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules};
 
 pub(crate) struct GenerateContent;
 
 impl WireFormat for GenerateContent {
+    fn usage(&self) -> UsageMembers {
+        (&["usageMetadata"], "promptTokenCount", "candidatesTokenCount")
+    }
+
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         Some(Envelope::Alternatives(response.member("candidates")?.as_array()?))
     }

@@ -11,12 +11,20 @@ use super::calls::{INPUT, Layout, Malformed, Reply};
 use super::history::{Conversation, Message, PartList, Reader, ToolUseBlock, Writer};
 use super::results::{Media, MediaKind, Part, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
-use super::{Members as _, Object, WireFormat};
+use super::{Members as _, Object, UsageMembers, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 
 pub(crate) struct Messages;
 
 impl WireFormat for Messages {
+    fn owns_message(&self, message: &Object) -> bool {
+        message.text("type") == Some("message") && message.has("stop_reason")
+    }
+
+    fn usage(&self) -> UsageMembers {
+        (&["usage"], "input_tokens", "output_tokens")
+    }
+
     fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Reply) -> bool {
         match kind {
             Some("thinking") => {

@@ -9,12 +9,16 @@ use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, Reply};
 use super::history::{Conversation, Message, Reader, Writer};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
-use super::{Members as _, Object, WireFormat};
+use super::{Members as _, Object, UsageMembers, WireFormat};
 use crate::dialect::{MessageRules, Protocol};
 
 pub(crate) struct Responses;
 
 impl WireFormat for Responses {
+    fn usage(&self) -> UsageMembers {
+        (&["usage"], "input_tokens", "output_tokens")
+    }
+
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
         Some(Envelope::Items { items: response.member("output")?.as_array()?, stop: "status" })
     }

@@ -130,6 +130,18 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
+impl Usage {
+    /// Takes the counts that are there under these names; what is missing stays as it was.
+    pub(crate) fn take(&mut self, counts: &Object, input: &str, output: &str) {
+        if let Some(count) = counts.get(input).and_then(count) {
+            self.input_tokens = count;
+        }
+        if let Some(count) = counts.get(output).and_then(count) {
+            self.output_tokens = count;
+        }
+    }
+}
+
 /// Assembles one streamed reply.
 #[derive(Clone, Debug)]
 pub struct Assembler {
@@ -262,14 +274,8 @@ impl State {
 
     /// Takes the counts that `usage` has under these names; what it lacks stays as it was.
     pub(crate) fn usage(&mut self, usage: Option<&Value>, input: &str, output: &str) {
-        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
-        let known = self.usage.get_or_insert_default();
-        if let Some(count) = usage.get(input).and_then(count) {
-            known.input_tokens = count;
-        }
-        if let Some(count) = usage.get(output).and_then(count) {
-            known.output_tokens = count;
-        }
+        let Some(Value::Object(usage)) = usage else { return };
+        self.usage.get_or_insert_default().take(usage, input, output);
     }
 
     /// Room for one more native call.

@@ -122,7 +122,7 @@ fn take(reply: &mut Reply, event: StreamEvent) -> Result<(), CallError> {
             return Err(unreadable(&format!("it has more than {limit} calls")));
         }
         StreamEvent::Skipped(skipped) => reply.skip(skipped),
-        StreamEvent::Usage(_) => {}
+        StreamEvent::Usage(usage) => reply.usage = Some(usage),
     }
     Ok(())
 }
