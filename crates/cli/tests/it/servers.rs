@@ -225,6 +225,7 @@ fn without_a_configuration_the_default_server_is_the_demo() {
     let call =
         json!({"provider": "gemini", "server": "default", "call": {"name": "add", "args": {"a": 1, "b": 2}}});
     assert!(gateway.post("/execute", &call).to_string().contains("\\\"result\\\":3"));
+    assert_eq!(gateway.get("/logs?server=default")[0]["server"], "demo");
     assert_eq!(gateway.get("/tools?server=default")["tools"].as_array().map(Vec::len), Some(5));
     let unknown = gateway.call("other", "add", &json!({}));
     assert_eq!(unknown["error"], "Unknown server: other. Available servers: demo");

@@ -137,7 +137,7 @@ impl<'r> Entry<'r> {
         self.runtime.call_metrics().call(&record.server, &record.tool, provider, word, record.duration);
         let milliseconds = record.duration.as_millis();
         match word {
-            None => tracing::debug!(
+            None => tracing::info!(
                 correlation = %record.correlation_id, server = %record.server, tool = %record.tool, provider,
                 duration = milliseconds, success = true,
                 "Tool execution: {} on {} ({milliseconds}ms)", record.tool, record.server

@@ -457,7 +457,7 @@ fn log_access(
             "{method} {path} {status_code}"
         );
     } else {
-        tracing::debug!(
+        tracing::info!(
             correlation,
             method = method.as_str(),
             path,

@@ -22,7 +22,7 @@ use crate::gateway::Gateway;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::owner::Owner;
 use gateway_runtime::parameters::Parameters;
-use gateway_runtime::scope::unknown_server;
+use gateway_runtime::scope::{named_server, unknown_server};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The newest entry of the log when a page was read: the `after` to go on with.
@@ -79,12 +79,13 @@ impl Source {
         caller: Option<&Owner>,
     ) -> Result<Self, ApiError> {
         let owner = seen_by(gateway.config(), caller);
-        let server = parameters.get("server").filter(|name| *name != "*");
-        if let Some(name) = server
-            && gateway.fleet().spec(name).is_none()
-        {
-            return Err(unknown_server(gateway.fleet(), name).into());
-        }
+        let named = parameters.get("server").filter(|name| *name != "*");
+        let known = named.map(|name| {
+            named_server(gateway.fleet(), gateway.default_server(), name)
+                .ok_or_else(|| unknown_server(gateway.fleet(), name))
+        });
+        let spec = known.transpose()?;
+        let server = spec.as_ref().map(|spec| spec.id.as_str());
         let limit = parameters.number("limit", 1..=MOST)?.unwrap_or(USUAL);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let since = moment(parameters, "since")?;
