@@ -1,5 +1,6 @@
 //! `POST /history`: conversations from one dialect to another.
 
+use gateway_dialects::arguments::Validator;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Service};
@@ -19,6 +20,45 @@ fn conversation() -> Value {
         {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "callAdd01", "content": "3"}]},
         {"role": "assistant", "content": "3"},
     ])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_neutral_format_is_as_its_schema_says() {
+    let service = Service::start().await;
+    let mut schemas = service.get("/openapi.json").await.json()["components"]["schemas"].take();
+    schemas.as_object_mut().unwrap().retain(|name, _| name.starts_with("Neutral"));
+    let schema = Validator::new(
+        &json!({"$ref": "#/components/schemas/NeutralMessage", "components": {"schemas": schemas}}),
+    );
+    assert!(schema.unchecked().is_none(), "{:?}", schema.unchecked());
+    let said = json!([
+        {"role": "user", "content": [
+            {"type": "text", "text": "What is this?"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
+            {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}]},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "3"}], "is_error": true}]},
+    ]);
+    let read =
+        history(&service, &json!({"from": "anthropic", "to": "neutral", "messages": said})).await.json();
+    let messages = read["messages"].as_array().cloned().unwrap_or_default();
+    assert_eq!(messages.len(), 3, "{read}");
+    for message in messages.iter().chain(conversation().as_array().into_iter().flatten()) {
+        assert!(schema.is_valid(message), "{message}: {:?}", schema.validate(message));
+    }
+    for wrong in [
+        json!({"content": "no role"}),
+        json!({"role": "user", "content": 1}),
+        json!({"role": "user", "content": [{"text": "no type"}]}),
+        json!({"role": "assistant", "content": [{"type": "tool_use", "name": "no id"}]}),
+        json!({"role": "tool", "content": [{"type": "tool_result", "content": "of nothing"}]}),
+        json!({"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "no type"}}]}),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
