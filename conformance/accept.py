@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Points 1 and 2: every corpus tool, alone in a list, in every dialect, judged by oracles/check.py.
 
-accept.py --bin PATH [--dialect a,b] [--sample N]
+accept.py --bin PATH [--dialect a,b] [--sample N] [--before]
+--before also judges the tools as they were published, only wrapped in the provider's envelope, and prints both shares.
 Exit 0: all accepted and native; 1: something is not; 2: the binary broke its line contract.
 """
 from __future__ import annotations
@@ -18,6 +19,8 @@ import kit
 import positions
 import semantics
 
+# Wraps tools and changes nothing.
+UNCONVERTED = str(kit.HERE / "selftest" / "standin.py")
 QUARANTINE_LIMIT = 3
 TEXT_LIMIT = 0.02
 SHARED_LIMITS = re.compile(r"optional parameters over all strict tools|union parameters over all strict tools")
@@ -242,12 +245,28 @@ def verdict(results: dict[str, dict], show: int, whole: bool = False) -> int:
     return 1 if faults else 0
 
 
+def compare(before: dict[str, dict], after: dict[str, dict]) -> None:
+    """The shares of tools that are accepted as they were published, and converted. What is quarantined is not accepted."""
+    print("\nBefore and after: tools accepted as published, only wrapped, and converted\n")
+    rows = []
+    for dialect, seen in after.items():
+        count, wrapped, converted = seen["tools"], before[dialect]["valid"], seen["valid"]
+        rows.append([dialect, count, wrapped, f"{wrapped / count:.1%}", converted, f"{converted / count:.1%}"])
+    kit.table(["dialect", "tools", "accepted before", "share", "accepted after", "share"], rows)
+    print()
+
+
 def main(argv=None) -> int:
-    args = kit.arguments(argparse.ArgumentParser(description=__doc__.splitlines()[0])).parse_args(argv)
+    parser = kit.arguments(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
+    parser.add_argument("--before", action="store_true", help="also judge the tools as they were published")
+    args = parser.parse_args(argv)
     wanted = kit.dialects_of(args.dialect)
     pairs = kit.corpus(kit.data_dir(args.data), args.sample)
     try:
-        return verdict(run(args.bin, pairs, wanted, args.jobs), args.show, whole=not args.sample)
+        results = run(args.bin, pairs, wanted, args.jobs)
+        if args.before:
+            compare(run(UNCONVERTED, pairs, wanted, args.jobs), results)
+        return verdict(results, args.show, whole=not args.sample)
     except kit.Fault as fault:
         print(f"accept: {fault}", file=sys.stderr)
         return 2

@@ -193,6 +193,12 @@ class Accept(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("array schema missing items", said)
 
+    def test_what_is_refused_before_is_counted(self):
+        before = self.run_on("openai-chat", obj({"a": {"type": "array"}}), obj({}))
+        after = self.run_on("openai-chat", obj({}), obj({}))
+        row = silent(accept.compare, before, after)[1].splitlines()[-2].split()
+        self.assertEqual(row, ["openai-chat", "2", "1", "50.0%", "2", "100.0%"])
+
     def test_limits_of_one_request_are_excepted(self):
         wide = obj({f"p{i}": {"type": "string"} for i in range(25)}, additionalProperties=False)
         code, said = silent(accept.verdict, self.run_on("anthropic-strict", wide), 3)
