@@ -31,6 +31,17 @@ from programs import ROOT, START, Process, Unusable, conclude, install_node_pack
 
 DIALECTS = ["gemini", "openai", "openai-chat-strict", "anthropic", "ollama"]
 PATIENCE = 120
+# What models get of the tools of frameworks.py: the text for OpenAI from FastMCP, from the SDK, and the object for Gemini from both.
+ONCE = {
+    "number": ("3.0", "3.0", {"result": 3.0}),
+    "text": ("hello", "hello", {"result": "hello"}),
+    "flag": ("true", "true", {"result": True}),
+    "numbers": ("[1.0,2.5]", "1.0\n2.5", {"result": [1.0, 2.5]}),
+    "rows": ('[{"a":1},{"a":2}]', '{\n  "a": 1\n}\n{\n  "a": 2\n}', {"result": [{"a": 1}, {"a": 2}]}),
+    "nested": ("[[1,2],[3]]", '{"result":[[1,2],[3]]}', {"result": [[1, 2], [3]]}),
+    "mapping": ('{"a":1}', '{\n  "a": 1\n}', {"a": 1}),
+    "empty": ('{"result":[]}', '{"result":[]}', {"result": []}),
+}
 ORDERS = [{"item": "milk", "count": 2}, {"item": "bread", "count": 3}, {"item": "milk", "count": 5}]
 
 
@@ -148,6 +159,7 @@ def servers(stack, cache, folder, work):
     # Without the sandbox, which needs rights that a container or root may not have; nothing foreign is looked at.
     chromium = ["--headless", "--isolated", "--no-sandbox", "--executable-path", str(browser.launcher(cache))]
     database = f"mongodb://127.0.0.1:{start_database(stack, cache, folder)}/?directConnection=true"
+    framework = lambda name: {"command": python("python"), "args": [str(HERE / "frameworks.py"), name]}
     return {
         "everything-http": {"url": f"http://127.0.0.1:{start_everything(stack, cache, 'streamableHttp')}/mcp"},
         "everything-sse": {"url": f"http://127.0.0.1:{start_everything(stack, cache, 'sse')}/sse"},
@@ -166,6 +178,8 @@ def servers(stack, cache, folder, work):
         },
         "git": {"command": python("mcp-server-git"), "args": ["--repository", str(work)]},
         "fetch": {"command": python("mcp-server-fetch"), "args": ["--ignore-robots-txt", "--allow-private-ips"]},
+        "fastmcp": framework("fastmcp"),
+        "sdk": framework("sdk"),
     }
 
 
@@ -245,9 +259,27 @@ def call_tools(port, wanted_calls):
             yield f"{server}/{tool} does not tell {wanted!r}: {told[:1000]}"
 
 
+def check_once(port):
+    """What is wrong with results that frameworks write as text and as a value: each is sent once."""
+    for tool, (by_fastmcp, by_sdk, value) in ONCE.items():
+        for server, text in (("fastmcp", by_fastmcp), ("sdk", by_sdk)):
+            name = f"mcp__{server}__{tool}"
+            chat = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+            told = ask(port, "/execute", {"provider": "openai-chat", "call": chat})
+            sent = [message["content"] for message in told.get("messages", [])]
+            gemini = {"functionCall": {"id": "call_1", "name": name, "args": {}}}
+            answer = ask(port, "/execute", {"provider": "gemini", "call": gemini})
+            parts = [part for message in answer.get("messages", []) for part in message["parts"]]
+            objects = [part["functionResponse"]["response"] for part in parts]
+            good = sent == [text] and objects == [value]
+            print(f"{server}/{tool} once: {'good' if good else 'FAILED'}")
+            if not good:
+                yield f"{server}/{tool} is sent as {told} and {answer}, not as {text!r} and {value}"
+
+
 def check_log(port, configured, wanted_calls):
     """What is wrong with the log: each call once, and a call for each server."""
-    logged = collections.Counter((entry["server"], entry["tool"]) for entry in ask(port, "/logs"))
+    logged = collections.Counter((entry["server"], entry["tool"]) for entry in ask(port, "/logs?limit=1000"))
     if logged != collections.Counter((server, tool) for server, tool, *_ in wanted_calls):
         yield f"the log has other calls: {dict(logged)}"
     if uncalled := configured - {server for server, _ in logged}:
@@ -303,7 +335,9 @@ def judge(arguments):
             total, failures = start_all(port)
             failures += list_tools(port, total)
             failures += call_tools(port, wanted_calls)
-            failures += check_log(port, set(configured), wanted_calls)
+            failures += check_once(port)
+            twice = [(server, tool) for server in ("fastmcp", "sdk") for tool in ONCE for _ in range(2)]
+            failures += check_log(port, set(configured), [*wanted_calls, *twice])
             family = processes_under(gateway.pid)
         left = left_over(family)
         if gateway.returncode != 0 or left:

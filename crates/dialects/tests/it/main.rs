@@ -27,6 +27,7 @@ mod prose_asked;
 mod published_forms;
 mod recursion;
 mod repeated;
+mod repeated_results;
 mod results;
 mod schemas_inside;
 mod seeds;

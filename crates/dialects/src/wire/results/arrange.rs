@@ -56,15 +56,17 @@ pub(crate) fn arrange<'a>(
 ) -> Arranged<'a> {
     let placements = rules.placements(options.model.as_deref());
     let mut arranged = Arranged { failed: answer.failed, ..Arranged::default() };
-    let data = structured_part(rules, answer, options);
-    let mut data_placed = false;
+    let mut structured = structured_part(rules, answer, options);
+    let repeats = answer.repeated.as_ref().filter(|_| structured.is_some());
+    if structured.is_none() && answer.structured.is_some() {
+        report("/structuredContent".to_owned(), ResultFate::Dropped, "the text repeats it".to_owned());
+    }
     for (index, piece) in &answer.pieces {
         let path = || format!("/content/{index}");
         match piece {
-            Piece::Text(_) if answer.repeated == Some(*index) && data.is_some() => {
+            Piece::Text(_) if repeats.is_some_and(|repeats| repeats.blocks.contains(index)) => {
                 report(path(), ResultFate::Dropped, "repeats structuredContent".to_owned());
-                arranged.parts.extend(data.clone());
-                data_placed = true;
+                arranged.parts.extend(structured.take());
             }
             Piece::Text(text) => arranged.parts.push(Part::Text(text.to_string())),
             Piece::Note(line) => {
@@ -90,17 +92,7 @@ pub(crate) fn arrange<'a>(
             },
         }
     }
-    if let Some(value) = answer.structured {
-        match data {
-            Some(data) if !data_placed => arranged.parts.push(data),
-            Some(_) => {}
-            None if answer.repeated.is_some() => {
-                let path = "/structuredContent".to_owned();
-                report(path, ResultFate::Dropped, "a text block repeats it".to_owned());
-            }
-            None => arranged.parts.push(Part::Text(note::json_text(value))),
-        }
-    }
+    arranged.parts.extend(structured);
     arranged.parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
     if let Some(most) = options.max_characters
         && let Some(cut) = limit::cut(&mut arranged.parts, most)
@@ -136,18 +128,19 @@ pub(crate) fn placement(
     }
 }
 
-/// `structuredContent` as a value of its own, if the dialect takes it so and it is short enough.
+/// What is sent of `structuredContent`: the value itself, if the dialect takes it so and it is short enough, or its JSON text;
+/// `None` if the texts say all of it.
 fn structured_part<'a>(
     rules: &MessageRules,
     answer: &Answer<'a>,
     options: &ResultOptions,
 ) -> Option<Part<'a>> {
-    let value = answer.structured.filter(|value| value.is_object())?;
-    if rules.structured == StructuredStyle::Text {
-        return None;
+    let value = answer.structured?;
+    let fits = || options.max_characters.is_none_or(|most| note::json_text(value).chars().count() <= most);
+    if value.is_object() && rules.structured != StructuredStyle::Text && fits() {
+        return Some(Part::Data(value));
     }
-    let fits = options.max_characters.is_none_or(|most| note::json_text(value).chars().count() <= most);
-    fits.then_some(Part::Data(value))
+    answer.unrepeated().map(|value| Part::Text(note::json_text(value)))
 }
 
 /// Says in the text that the call failed, unless the API has, and the dialect uses, a member for it.

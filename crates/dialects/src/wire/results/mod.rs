@@ -28,6 +28,7 @@ pub(crate) mod note;
 pub(crate) mod piece;
 mod plain;
 mod read;
+mod repetition;
 mod write;
 
 pub use crate::wire::text::{escape_xml, render_written_results, render_xml_result};

@@ -97,7 +97,8 @@ fn first_text(result: &Value) -> Value {
 /// Texts one below the other, notes for media, and `structuredContent` where no text says it.
 pub(crate) fn joined(result: &Value) -> String {
     let answer = Answer::read(result);
-    let mut lines: Vec<String> = answer.pieces.iter().map(|(_, piece)| piece_text(piece)).collect();
+    let pieces = answer.pieces.iter().filter(|(index, _)| !answer.is_superfluous(*index));
+    let mut lines: Vec<String> = pieces.map(|(_, piece)| piece_text(piece)).collect();
     lines.extend(answer.unrepeated().map(note::json_text));
     lines.join("\n")
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::note;
-use crate::plan::equal;
+use super::repetition::Repetition;
 use crate::wire::Members as _;
 
 /// Where the bytes of a medium are.
@@ -74,8 +74,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) pieces: Vec<(usize, Piece<'a>)>,
     /// `structuredContent`.
     pub(crate) structured: Option<&'a Value>,
-    /// The index of the text block that repeats `structuredContent`.
-    pub(crate) repeated: Option<usize>,
+    /// Which text blocks say what `structuredContent` says too.
+    pub(crate) repeated: Option<Repetition>,
     /// `isError`
     pub(crate) failed: bool,
 }
@@ -100,23 +100,19 @@ impl<'a> Answer<'a> {
             Some(Value::Null) | None => vec![(0, Piece::Text(note::json_text(result).into()))],
             Some(other) => vec![(0, Piece::Text(note::json_text(other).into()))],
         };
-        let repeated = structured.and_then(|value| repetition(&pieces, value));
+        let repeated = structured.and_then(|value| Repetition::find(&pieces, value));
         Self { pieces, structured, repeated, failed }
     }
 
-    /// `structuredContent`, if no text says the same.
-    pub(crate) fn unrepeated(&self) -> Option<&'a Value> {
-        self.structured.filter(|_| self.repeated.is_none())
+    /// Whether the block at `index` of `content` is a text that says only a part of `structuredContent`.
+    pub(crate) fn is_superfluous(&self, index: usize) -> bool {
+        self.repeated.as_ref().is_some_and(|repeated| !repeated.is_whole && repeated.blocks.contains(&index))
     }
-}
 
-fn repetition(pieces: &[(usize, Piece<'_>)], structured: &Value) -> Option<usize> {
-    pieces.iter().find_map(|(index, piece)| match piece {
-        Piece::Text(text) => {
-            serde_json::from_str::<Value>(text).is_ok_and(|value| equal(&value, structured)).then_some(*index)
-        }
-        Piece::Document { .. } | Piece::Media(_) | Piece::Note(_) => None,
-    })
+    /// `structuredContent`, if the texts do not say all of it.
+    pub(crate) fn unrepeated(&self) -> Option<&'a Value> {
+        self.structured.filter(|_| self.repeated.as_ref().is_none_or(|repeated| !repeated.is_whole))
+    }
 }
 
 /// Reads a content block of MCP or of the neutral format.

@@ -23,13 +23,17 @@ fn write_result(lines: &mut Vec<String>, result: &Value, depth: u32) {
     let status = escape_xml(result.text("status").unwrap_or("success"));
     let id = escape_xml(result.text("tool_use_id").unwrap_or_default());
     lines.push(format!("<tool_result tool_use_id=\"{id}\" status=\"{status}\">"));
+    let answer = Answer::read(result);
     match result.get("content") {
         Some(Value::String(text)) => lines.push(escape_xml(text)),
-        Some(Value::Array(blocks)) => blocks.iter().for_each(|block| write_block(lines, block, depth)),
+        Some(Value::Array(blocks)) => {
+            let blocks = blocks.iter().enumerate().filter(|(index, _)| !answer.is_superfluous(*index));
+            blocks.for_each(|(_, block)| write_block(lines, block, depth));
+        }
         Some(Value::Null) | None => {}
         Some(other) => lines.push(escape_xml(&other.to_string())),
     }
-    lines.extend(Answer::read(result).unrepeated().map(|structured| escape_xml(&structured.to_string())));
+    lines.extend(answer.unrepeated().map(|structured| escape_xml(&structured.to_string())));
     if let Some(error) = result.get("error").filter(|error| !error.is_null()) {
         let message = escape_xml(error.text("message").or(error.as_str()).unwrap_or_default());
         let details = error.get("details").filter(|details| !details.is_null());
