@@ -30,6 +30,49 @@ use crate::tool::{RefusedTool, RegistryConfig, ToolHandler, ToolSpec};
 use crate::variables::{Overlay, overlay};
 use crate::{toml_text, yaml_text};
 
+/// Settings in the files of well-known clients that mean nothing here.
+const OF_CLIENTS: &[&str] = &[
+    // Claude Desktop
+    "globalShortcut",
+    "preferences",
+    "isUsingBuiltInNodeForMcp",
+    "isDxtAutoUpdatesEnabled",
+    "userThemeMode",
+    "locale",
+    "scale",
+    // Claude Code
+    "enableAllProjectMcpServers",
+    "enabledMcpjsonServers",
+    "disabledMcpjsonServers",
+    "permissions",
+    "hooks",
+    "projects",
+    // Gemini CLI
+    "theme",
+    "selectedAuthType",
+    "preferredEditor",
+    "general",
+    "ui",
+    "ide",
+    "privacy",
+    "context",
+    "security",
+    // OpenCode
+    "model",
+    "small_model",
+    "provider",
+    "agent",
+    "permission",
+    "instructions",
+    // Codex
+    "model_provider",
+    "model_providers",
+    "model_reasoning_effort",
+    "approval_policy",
+    "sandbox_mode",
+    "profiles",
+];
+
 /// What is configured.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -187,6 +230,9 @@ impl Parts {
 
     /// Reads everything at the top of the file; the servers were read before.
     pub(crate) fn read_fields(&mut self, at: &mut Fields<'_>) {
+        at.ignore(OF_CLIENTS);
+        // Names such as `editor.fontSize` are settings of VS Code and its kin.
+        at.ignore_if(|name, _| name.contains('.'));
         at.item("$schema", "The schema of this file, for editors.", || json!({"type": "string"}));
         for name in SERVER_BLOCKS {
             at.item(name, "The MCP servers, by name.", servers_schema);

@@ -70,6 +70,40 @@ fn calls_are_read_from_the_gateway_and_from_the_database() {
 }
 
 #[test]
+fn a_configured_dialect_has_all_its_names_in_the_database_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "acme.toml",
+        "name = \"acme\"\ntitle = \"Acme\"\nextends = \"openai-chat\"\naliases = [\"acme-chat\"]\n",
+    );
+    sandbox.configure(&json!({
+        "port": free_port(), "dataDirectory": "data", "dialects": ["acme.toml"],
+        "mcpServers": {"demo": {"type": "builtin"}},
+    }));
+    let mut gateway = Gateway::start(sandbox.command(&["serve"]));
+    let call =
+        json!({"id": "c", "type": "function", "function": {"name": "add", "arguments": "{\"a\":1,\"b\":2}"}});
+    gateway.post("/execute", &json!({"provider": "acme", "call": call}));
+    gateway.stop();
+    for (flags, expected) in [
+        (&["--provider", "acme-chat"][..], 1),
+        (&["--provider", "acme-chat", "--data", "data"], 1),
+        (&["--provider", "openai"], 0),
+    ] {
+        let run = sandbox.run(&[&["logs", "--json"], flags].concat());
+        assert_eq!((run.status, run.lines().len(), run.stderr.as_str()), (0, expected, ""), "{flags:?}");
+    }
+    sandbox.write("acme.toml", "name = 1");
+    let run = sandbox.run(&["logs", "--json", "--provider", "acme"]);
+    assert_eq!((run.status, run.lines().len()), (0, 1), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("--provider knows only the names of the built-in dialects"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn people_see_a_table() {
     let sandbox = Sandbox::new();
     let _gateway = three_calls(&sandbox);

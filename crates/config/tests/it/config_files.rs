@@ -95,6 +95,20 @@ fn servers_of_a_second_file_are_added() {
 }
 
 #[test]
+fn settings_of_other_clients_are_no_mistakes() {
+    let warnings = |members: &str| {
+        let text = format!(r#"{{"mcpServers": {{"x": {{"command": "x"}}}}, {members}}}"#);
+        let config = find(&[], &[(DEFAULT, &text)], Lookup::default()).unwrap();
+        config.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(r#""globalShortcut": "F1", "preferences": {"menuBarEnabled": false}"#), [""; 0]);
+    assert_eq!(warnings(r#""theme": "GitHub", "selectedAuthType": "oauth", "editor.fontSize": 12"#), [""; 0]);
+    let misspelt = warnings(r#""globalShortcut": "F1", "prot": 1"#);
+    assert_eq!(misspelt.len(), 1, "{misspelt:?}");
+    assert!(misspelt[0].ends_with("prot: unknown field, ignored; did you mean `port`?"), "{misspelt:?}");
+}
+
+#[test]
 fn one_server_can_be_described_by_variables() {
     let stdio = |command: &str, args: &[&str], env: &[(&str, &str)]| Endpoint::Stdio {
         command: command.to_owned(),

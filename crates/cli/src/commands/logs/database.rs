@@ -4,9 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use gateway_store::{FILE_NAME, LogReader, StoredRecord};
+use gateway_store::{FILE_NAME, Filter, LogReader, StoredRecord};
 
-use super::Logs;
 use super::rows::Rows;
 use crate::Outcome;
 use crate::runtime::EndSignals;
@@ -20,16 +19,20 @@ pub(super) fn exists(directory: &Path) -> bool {
 }
 
 /// Shows the entries of the database in a data directory.
-pub(super) async fn show(directory: &Path, logs: &Logs, rows: &mut Rows) -> Result<Outcome> {
+pub(super) async fn show(
+    directory: &Path,
+    follow: bool,
+    mut filter: Filter,
+    rows: &mut Rows,
+) -> Result<Outcome> {
     if !exists(directory) {
         bail!("there is no call log in {}", directory.display());
     }
     let reader = LogReader::open(directory)
         .with_context(|| format!("reading the call log in {}", directory.display()))?;
-    let mut filter = logs.conditions.filter();
     let mut page = reader.query(&filter)?;
     rows.write(&as_json(&page.entries))?;
-    if !logs.follow {
+    if !follow {
         return Ok(Outcome::Good);
     }
     let mut signals = EndSignals::listen()?;

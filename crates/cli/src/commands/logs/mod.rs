@@ -15,7 +15,7 @@ use gateway_store::{CallStatus, Filter, parse_moment};
 use jiff::Timestamp;
 
 use crate::Outcome;
-use crate::options::{Words, words};
+use crate::options::{Words, dialects_with, words};
 use crate::remote::RemoteFlags;
 use crate::runtime::block_on;
 use crate::setup::{ConfigFlags, report_warnings};
@@ -78,11 +78,12 @@ const STATUSES: Words<CallStatus> = &[("ok", "", CallStatus::Ok), ("error", "", 
 impl Logs {
     pub(crate) fn run(&self) -> Result<Outcome> {
         let mut rows = Rows::new(self.json, self.follow);
+        let (service, problems) = self.config.service();
+        let filter = || self.conditions.filter(&service.dialect_files);
         if let Some(directory) = &self.data {
-            return block_on(database::show(directory, self, &mut rows));
+            return block_on(database::show(directory, self.follow, filter(), &mut rows));
         }
         let remote = self.remote.remote(&self.config)?;
-        let (service, problems) = self.config.service();
         if let Some(problems) = problems.filter(|_| !remote.explicit) {
             report_broken_config(&problems);
         }
@@ -91,7 +92,7 @@ impl Logs {
                 gateway::Shown::All => Ok(Outcome::Good),
                 gateway::Shown::Nothing(reason) if remote.explicit => Err(reason),
                 gateway::Shown::Nothing(reason) => {
-                    let Some(directory) = service.log.directory else {
+                    let Some(directory) = service.log.directory.clone() else {
                         return Err(reason.context("no data directory is configured, and no gateway runs"));
                     };
                     if !database::exists(&directory) {
@@ -99,11 +100,23 @@ impl Logs {
                             reason.context(format!("there is no call log in {}", directory.display()))
                         );
                     }
-                    database::show(&directory, self, &mut rows).await
+                    database::show(&directory, self.follow, filter(), &mut rows).await
                 }
             }
         })
     }
+}
+
+/// The dialects whose names are known: those of the configuration too, and the built-in ones alone where a file cannot be read.
+fn dialects(files: &[PathBuf]) -> Dialects {
+    dialects_with(files).unwrap_or_else(|error| {
+        // A closed standard error is fine.
+        let _ = writeln!(
+            crate::terminal::errors(),
+            "warning: {error:#}; --provider knows only the names of the built-in dialects"
+        );
+        Dialects::builtin()
+    })
 }
 
 /// Warns about an invalid configuration; the log can be shown anyway.
@@ -121,13 +134,13 @@ fn moment(text: &str) -> Result<Timestamp, &'static str> {
 }
 
 impl Conditions {
-    fn filter(&self) -> Filter {
+    fn filter(&self, dialect_files: &[PathBuf]) -> Filter {
         let mut filter = Filter::default();
         filter.server.clone_from(&self.server);
         filter.tool.clone_from(&self.tool);
         filter.provider.clone_from(&self.provider);
         if let Some(name) = &self.provider {
-            let dialects = Dialects::builtin();
+            let dialects = dialects(dialect_files);
             filter.provider_aliases =
                 dialects.names_of(name).filter(|other| other != name).map(str::to_owned).collect();
         }
