@@ -171,17 +171,3 @@ fn a_file_that_is_gone_takes_no_policy_with_it() {
     gateway.line("configuration reloaded");
     gateway.stop();
 }
-
-#[test]
-fn a_demo_that_is_replaced_is_not_reported_as_closed() {
-    let sandbox = Sandbox::new();
-    let mut gateway = sandbox.serve(&[]);
-    gateway.line("demo: 5 tools");
-    sandbox.configure(
-        &json!({"mcpServers": {"demo": {"type": "builtin", "connect": "eager", "required": true}}}),
-    );
-    in_any_order(&mut gateway, &["configuration reloaded: changed demo", "demo: 5 tools"]);
-    let (_, rest) = gateway.stop();
-    let closed = gateway.running.seen.iter().chain(&rest).filter(|line| *line == "demo: closed").count();
-    assert!(closed <= 1, "only the last one ends: {:?} {rest:?}", gateway.running.seen);
-}

@@ -267,6 +267,22 @@ async fn invented_names_are_no_labels() {
 }
 
 #[tokio::test]
+async fn calls_of_servers_that_are_not_there_share_a_label() {
+    let service = Service::start().await;
+    for number in 0..3 {
+        let call = json!({"name": format!("mcp__invented-{number}__add"), "arguments": "{}"});
+        let answer = service.post("/execute", &json!({"provider": "openai", "call": call}).to_string()).await;
+        assert_eq!(answer.json()["code"], "TOOL_NOT_FOUND", "{}", answer.body);
+    }
+    let body = r#"{"tool":"invented","arguments":{}}"#;
+    assert_eq!(service.post("/call_tool", body).await.code(), "TOOL_NOT_FOUND");
+    assert_eq!(
+        metrics(&service, "gateway_calls_total{").await,
+        [r#"gateway_calls_total{server="unknown",tool="unknown",outcome="TOOL_NOT_FOUND"} 4"#]
+    );
+}
+
+#[tokio::test]
 async fn every_route_of_the_document_is_there() {
     let service = Service::start().await;
     let document = service.get("/openapi.json").await.json();

@@ -7,8 +7,8 @@ use gateway_testkit::{
     Fault, Fixture, LOSSLESS_RESULT, SpokenEra, children_of, count_lines, eventually, is_alive,
 };
 use gateway_upstream::{
-    CallError, CallOptions, CatalogueRules, ClashPolicy, ConnectMode, Endpoint, Fleet, FleetOptions,
-    HttpMode, ToolGroup, UpstreamId, UpstreamSpec, UpstreamState,
+    CallError, CallOptions, CatalogueRules, ClashPolicy, ConnectMode, Endpoint, Fleet, FleetEvent,
+    FleetOptions, HttpMode, ToolGroup, UpstreamId, UpstreamSpec, UpstreamState,
 };
 use serde_json::Value;
 
@@ -189,6 +189,32 @@ async fn a_reload_touches_only_what_changed_and_calls_in_flight_finish() {
     slow.await.unwrap().unwrap();
     eventually(PATIENCE, "the end of the old process", || !is_alive(replaced)).await.unwrap();
     fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_replaced_is_not_reported_as_closed() {
+    let demo = UpstreamSpec::new("demo", Endpoint::Demo);
+    let fleet = start(vec![demo.clone()]);
+    call(&fleet, "demo", "add", r#"{"a":1,"b":2}"#).await.unwrap();
+    let mut events = fleet.events();
+    let mut changed = demo;
+    changed.timeouts.call = Duration::from_secs(59);
+    fleet.apply(vec![changed]);
+    call(&fleet, "demo", "add", r#"{"a":1,"b":2}"#).await.unwrap();
+    // The end of the fleet waits for all that were replaced.
+    fleet.shutdown(PATIENCE).await;
+    let states: Vec<UpstreamState> = std::iter::from_fn(|| events.try_recv().ok())
+        .filter_map(|event| match event {
+            FleetEvent::State { state, .. } => Some(state),
+            _ => None,
+        })
+        .collect();
+    let closed = states.iter().filter(|state| **state == UpstreamState::Closed).count();
+    assert_eq!(
+        (closed, states.last()),
+        (1, Some(&UpstreamState::Closed)),
+        "only the last one ends: {states:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
