@@ -30,7 +30,7 @@ impl Request {
         Self::new(port, "POST", path, headers, body)
     }
 
-    fn new(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
+    pub(super) fn new(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n");
         for (name, value) in headers {
             text.extend([name, ": ", value, "\r\n"]);

@@ -6,6 +6,7 @@ mod mcp;
 mod messages;
 mod process;
 mod soak;
+mod targets;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -70,6 +71,12 @@ enum What {
         #[arg(long, default_value_t = 10_000)]
         sessions: usize,
     },
+    /// The figures that the gateway has to stay under: calls at once, registrations, a large result, memory.
+    Targets {
+        /// Rounds; the slowest is shown
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
     /// Many calls through two servers, with memory and log watched.
     Soak {
         /// Calls in all
@@ -100,6 +107,7 @@ impl Load {
                 What::Transports { calls } => transports_table(&gateway, &fixture, *calls).await,
                 What::Mcp { calls, rounds } => mcp::calls(&gateway, &fixture, *calls, *rounds).await,
                 What::Sessions { sessions } => mcp::sessions(&gateway, &fixture, *sessions).await,
+                What::Targets { rounds } => targets::targets(&gateway, &fixture, *rounds).await,
                 What::Soak { calls } => soak::soak(&gateway, &fixture, *calls).await,
                 What::Kill { rounds } => soak::kill(&gateway, &fixture, *rounds).await,
             }
