@@ -492,6 +492,8 @@ pub struct ToolRules {
     pub categories: BTreeMap<String, String>,
     /// Importance, by tool pattern.
     pub importance: BTreeMap<String, Importance>,
+    /// Patterns of tools that a list which cannot hold all of them holds first.
+    pub pin: Vec<String>,
     /// Tags, by tool pattern.
     pub tags: BTreeMap<String, Vec<String>>,
     /// Title, description or annotations instead of the server's own, by exact tool name.
@@ -516,6 +518,7 @@ impl fmt::Debug for ToolRules {
             .field("hidden", &self.hidden)
             .field("categories", &self.categories)
             .field("importance", &self.importance)
+            .field("pin", &self.pin)
             .field("tags", &self.tags)
             .field("overrides", &self.overrides.keys().collect::<Vec<_>>())
             .field("on_definition_change", &self.on_definition_change)

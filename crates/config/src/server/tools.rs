@@ -65,6 +65,8 @@ fn own_rules(rules: &mut ToolRules, at: &mut Fields<'_>) {
     }
     at.set("categories", "By tool pattern: the category.", &mut rules.categories);
     at.set("importance", "By tool pattern: `high`, `normal` or `low`.", &mut rules.importance);
+    let about = "Patterns of tools that come first where a provider does not take all of them.";
+    at.set("pin", about, &mut rules.pin);
     at.set("tags", "By tool pattern: tags.", &mut rules.tags);
     let about = "By tool name: title, description or annotations instead of the server's.";
     if let Some(item) = at.item("overrides", about, BTreeMap::<String, Map<String, Value>>::schema) {

@@ -441,7 +441,7 @@ fn our_own_fields_are_read() {
           "alwaysAllow": ["a"], "autoApprove": ["b"], "disabledTools": ["c"], "hiddenParams": ["h"], "injectParams": {"i": 1},
           "tools": {
             "allow": ["*"], "deny": "d", "idempotent": ["e*"], "alwaysAllow": ["f"], "hidden": {"t": ["p"]},
-            "injected": {"t": {"q": [1]}}, "categories": {"t": "io"}, "importance": {"t": "high"}, "tags": {"t": ["x"]},
+            "injected": {"t": {"q": [1]}}, "categories": {"t": "io"}, "importance": {"t": "high"}, "pin": ["t"], "tags": {"t": ["x"]},
             "overrides": {"t": {"description": "better"}}, "onDefinitionChange": "block"
           }
         }"#,

@@ -55,6 +55,8 @@ pub struct ListedTool {
     pub category: Option<Arc<str>>,
     /// Its importance, from the configuration or the definition.
     pub importance: Importance,
+    /// Whether a list that cannot hold all tools holds it first, by configuration.
+    pub pinned: bool,
     /// Its tags, from the configuration and the definition, sorted.
     pub tags: Vec<Arc<str>>,
     /// What its definition is known by.
@@ -196,6 +198,7 @@ impl ListedTool {
                 .map(|category| Arc::from(category.as_str()))
                 .or(labels.category),
             importance: first(&rules.importance, &name).copied().or(labels.importance).unwrap_or_default(),
+            pinned: any_matches(&rules.pin, &name),
             tags: all_tags(&rules.tags, &name, labels.tags),
             fingerprint,
             hidden,
