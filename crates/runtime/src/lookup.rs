@@ -32,7 +32,10 @@ impl Runtime {
     /// the server's: nobody knows that it has no such tool.
     pub fn not_found(&self, sought: Sought<'_>, error: &LookupError, text: String) -> Failure {
         if let LookupError::Ambiguous { candidates, .. } = error {
-            return Failure::Ambiguous { message: text, candidates: candidates.clone() };
+            return Failure::Ambiguous {
+                message: text,
+                candidates: candidates.iter().map(ToString::to_string).collect(),
+            };
         }
         let Sought { server, name, implied } = sought;
         match self.fleet().unlisted_for(server, name, implied) {

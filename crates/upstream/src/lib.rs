@@ -16,8 +16,8 @@ mod results;
 
 pub use catalogue::{
     Catalogue, CatalogueTool, Clash, ClashOutcome, DefinitionChange, DefinitionChangeKind, DefinitionPart,
-    Fingerprint, LeftOut, LeftOutReason, ListedTool, LookupError, MalformedTool, ToolFilter, UpstreamTools,
-    Withheld, canonical_name, canonical_splits,
+    Fingerprint, LeftOut, LeftOutReason, ListedTool, LookupError, MalformedTool, ToolCandidate, ToolFilter,
+    UpstreamTools, Withheld, canonical_name, canonical_splits,
 };
 pub use connection::{
     ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, Responder, ServerEvent,

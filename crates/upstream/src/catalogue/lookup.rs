@@ -1,6 +1,7 @@
 //! From a name to a tool.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use gateway_config::UpstreamId;
 
@@ -29,13 +30,38 @@ pub enum LookupError {
         reason: Option<String>,
     },
     /// More than one upstream has a tool of this name.
-    #[error("tool `{tool}` is offered by several servers; name the server or use one of: {}", .candidates.join(", "))]
+    #[error("tool `{tool}` is offered by several servers; name the server or use one of: {}", joined(.candidates))]
     Ambiguous {
         /// The name.
         tool: String,
-        /// The canonical names of the tools that have it, or a description of each where these are the same.
-        candidates: Vec<String>,
+        /// The tools that it leads to.
+        candidates: Vec<ToolCandidate>,
     },
+}
+
+/// One of several tools that a name leads to. It is shown by its name, else by its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCandidate {
+    /// Whose it is.
+    pub server: UpstreamId,
+    /// Its name at the upstream.
+    pub own_name: String,
+    /// Its name in the list that the caller was given, which is the one over all upstreams unless another is known; its canonical
+    /// name if it is in none. `None` if that is not its alone.
+    pub name: Option<String>,
+}
+
+impl fmt::Display for ToolCandidate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => formatter.write_str(name),
+            None => write!(formatter, "`{}` of server `{}`", self.own_name, self.server),
+        }
+    }
+}
+
+fn joined(candidates: &[ToolCandidate]) -> String {
+    candidates.iter().map(ToolCandidate::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn unknown_tool(server: Option<&str>, tool: &str, reason: Option<&str>) -> String {
@@ -56,14 +82,16 @@ fn reserved_name(owner: &UpstreamId, name: &str) -> LookupError {
 }
 
 fn ambiguous(name: &str, tools: &[&CatalogueTool]) -> LookupError {
-    let canonical: Vec<String> = tools.iter().map(|tool| tool.canonical_name()).collect();
-    // Two tools can have one canonical name; then only the server distinguishes them.
-    let candidates = if canonical.iter().any(|candidate| candidate == name) {
-        tools.iter().map(|tool| format!("`{}` of server `{}`", tool.name, tool.server)).collect()
-    } else {
-        canonical
+    let candidate = |tool: &&CatalogueTool| {
+        let shown = if tool.listed { tool.public_name.clone() } else { tool.canonical_name() };
+        ToolCandidate {
+            server: tool.server.clone(),
+            own_name: tool.name.clone(),
+            // Two tools can have one canonical name; then only the server distinguishes them.
+            name: Some(shown).filter(|shown| shown != name),
+        }
     };
-    LookupError::Ambiguous { tool: name.to_owned(), candidates }
+    LookupError::Ambiguous { tool: name.to_owned(), candidates: tools.iter().map(candidate).collect() }
 }
 
 /// `mcp__<server>__<tool>`.

@@ -37,7 +37,7 @@ pub use filter::ToolFilter;
 pub use fingerprint::Fingerprint;
 pub use listed::{ListedTool, MalformedTool, Withheld};
 pub(crate) use listed::{TREE_BYTES, ToolListing};
-pub use lookup::{LookupError, canonical_name, canonical_splits};
+pub use lookup::{LookupError, ToolCandidate, canonical_name, canonical_splits};
 
 /// The listing of one upstream.
 #[derive(Clone, Copy, Debug)]

@@ -102,20 +102,23 @@ fn clashes_follow_the_policy() {
 
 #[test]
 fn a_bare_name_that_clashes_never_reaches_the_wrong_server() {
-    for policy in [ClashPolicy::Error, ClashPolicy::Prefix] {
-        let catalogue = by_policy(policy, &[part("b", &["read"]), part("a", &["read"])]);
+    // As the list has them; those that are in no list by their canonical names.
+    let cases = [
+        (ClashPolicy::Error, "mcp__My Server (prod)!__read, mcp__a.b__read"),
+        (ClashPolicy::Prefix, "My_Server__prod____read, a.b__read"),
+    ];
+    for (policy, names) in cases {
+        let catalogue = by_policy(policy, &[part("a.b", &["read"]), part("My Server (prod)!", &["read"])]);
         let error = catalogue.resolve(None, "read").unwrap_err();
         assert_eq!(
-            error,
-            LookupError::Ambiguous {
-                tool: "read".to_owned(),
-                candidates: words(&["mcp__a__read", "mcp__b__read"])
-            }
-        );
-        assert_eq!(
             error.to_string(),
-            "tool `read` is offered by several servers; name the server or use one of: mcp__a__read, mcp__b__read"
+            format!("tool `read` is offered by several servers; name the server or use one of: {names}")
         );
+        let LookupError::Ambiguous { candidates, .. } = error else { panic!("{error}") };
+        for candidate in candidates {
+            let found = catalogue.resolve(None, &candidate.to_string()).unwrap();
+            assert_eq!((&found.server, &found.name), (&candidate.server, &candidate.own_name));
+        }
     }
 }
 
@@ -314,6 +317,7 @@ fn labels_come_from_configuration_first_and_definition_second() {
             [("read_*".to_owned(), "files".to_owned()), ("r*".to_owned(), "no".to_owned())].into();
         spec.tools.importance = [("write".to_owned(), Importance::Low)].into();
         spec.tools.tags = [("*".to_owned(), words(&["x", "all"]))].into();
+        spec.tools.pin = words(&["w*"]);
     });
     let catalogue = build(&[part], &CatalogueRules::default());
     let labels: Vec<_> = catalogue
@@ -321,14 +325,14 @@ fn labels_come_from_configuration_first_and_definition_second() {
         .iter()
         .map(|tool| {
             let tags: Vec<&str> = tool.tags.iter().map(|tag| &**tag).collect();
-            (tool.title.as_deref(), tool.category.as_deref(), tool.importance, tags)
+            (tool.title.as_deref(), tool.category.as_deref(), tool.importance, tool.pinned, tags)
         })
         .collect();
     assert_eq!(
         labels,
         [
-            (Some("Read"), Some("files"), Importance::High, vec!["all", "x"]),
-            (Some("Write"), Some("danger"), Importance::Low, vec!["all", "f", "x"]),
+            (Some("Read"), Some("files"), Importance::High, false, vec!["all", "x"]),
+            (Some("Write"), Some("danger"), Importance::Low, true, vec!["all", "f", "x"]),
         ]
     );
 }
