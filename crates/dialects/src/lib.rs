@@ -34,7 +34,7 @@ pub use report::{Change, Changes, Fate};
 pub use tokens::{Tokens, estimate as estimate_tokens};
 pub use tool::{input_schema, schema_pointer, with_input_schema};
 pub use transform::{LoneSchema, TransformedSchema};
-pub use translate::{ToolTranslation, Translation, Translator};
+pub use translate::{StrictRoom, ToolTranslation, Translation, Translator};
 pub use unrepeated::from_slice;
 pub use wire::{calls, history, results, stream};
 pub use work::{TooMuchWork, Work};

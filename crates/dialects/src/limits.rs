@@ -29,6 +29,57 @@ pub(crate) fn over_limit(schema: &Json<'_>, limits: &Limits) -> Option<String> {
     None
 }
 
+/// What a provider counts over all strict tools of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StrictCost {
+    pub(crate) tools: usize,
+    /// Properties that are not required.
+    pub(crate) optional: usize,
+    /// Schemas with several types or branches.
+    pub(crate) unions: usize,
+}
+
+impl StrictCost {
+    /// What every strict tool costs.
+    pub(crate) const ANY: Self = Self { tools: 1, optional: 0, unions: 0 };
+}
+
+impl std::ops::Add for StrictCost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            tools: self.tools + other.tools,
+            optional: self.optional + other.optional,
+            unions: self.unions + other.unions,
+        }
+    }
+}
+
+/// What the schema of one strict tool counts, wherever it stands in it.
+pub(crate) fn strict_cost(schema: &Json<'_>) -> StrictCost {
+    let mut cost = StrictCost::ANY;
+    count_strict(schema, &mut cost);
+    cost
+}
+
+fn count_strict(schema: &Json<'_>, cost: &mut StrictCost) {
+    let (mut declared, mut required) = (Vec::new(), Vec::new());
+    let mut is_union = false;
+    schema.each_member(&mut |name, value| {
+        match name {
+            "properties" => value.each_member(&mut |key, _| declared.push(key.to_owned())),
+            "required" => value.each_item(&mut |key| required.extend(key.as_str().map(str::to_owned))),
+            "anyOf" => is_union = true,
+            "type" => is_union |= value.is_array(),
+            _ => {}
+        }
+        show_schemas(name, value, &mut |child| count_strict(child, cost));
+    });
+    cost.optional += declared.iter().filter(|key| !required.contains(key)).count();
+    cost.unions += usize::from(is_union);
+}
+
 /// Cuts descriptions that are longer than the provider takes: the server's own words first, constraints last.
 pub(crate) fn cut_descriptions<'a>(schema: Json<'a>, limits: &Limits, changes: &mut Changes<'a>) -> Json<'a> {
     let limit = limits.parameter_description;

@@ -1,6 +1,7 @@
 //! Tool definitions, MCP → dialect.
 
 mod refusal;
+mod strict_room;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -9,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 
 use self::refusal::{UNBOUNDED, unusable_root};
+pub use self::strict_room::StrictRoom;
 use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
 use crate::document::ToolSource;
 use crate::json::Json;
@@ -41,6 +43,8 @@ pub struct Translator {
     dialect: Arc<Dialect>,
     /// The dialect with the provider's guarantee, for `strict = auto`.
     strict: Option<Dialect>,
+    /// What translates the tools of a list for which there is no room among the strict ones.
+    plain: Option<Box<Self>>,
     options: Options,
 }
 
@@ -72,6 +76,8 @@ pub struct ToolTranslation<'a> {
     pub tokens: Tokens,
     /// Whether the definition is strict.
     pub strict: bool,
+    /// Why it is not strict in this list, though it could be in a shorter one.
+    pub not_strict: Option<String>,
     /// What its author should look at, though the tool is in the list.
     pub warnings: Vec<String>,
 }
@@ -97,7 +103,8 @@ impl Translator {
             }
             _ => None,
         };
-        Ok(Self { dialect, strict, options })
+        let plain = Self::plain_of(dialects, (&dialect, strict.as_ref()), &options)?;
+        Ok(Self { dialect, strict, plain, options })
     }
 
     /// The dialect.
@@ -120,7 +127,8 @@ impl Translator {
     pub fn translate<'a>(&self, tools: &'a [impl ToolSource]) -> Translation<'a> {
         let mut translated = Vec::with_capacity(tools.len());
         // Without a bound there is no error.
-        let _ = self.each_within(tools, &mut Work::unlimited(), |tool| translated.push(tool));
+        let (mut work, room) = (Work::unlimited(), self.strict_room());
+        let _ = self.each_within(tools, &mut work, room, |tool| translated.push(tool));
         self.list(translated)
     }
 
@@ -131,7 +139,7 @@ impl Translator {
         work: &mut Work,
     ) -> Result<Translation<'a>, TooMuchWork> {
         let mut translated = Vec::with_capacity(tools.len());
-        self.each_within(tools, work, |tool| translated.push(tool))?;
+        self.each_within(tools, work, self.strict_room(), |tool| translated.push(tool))?;
         Ok(self.list(translated))
     }
 
@@ -140,6 +148,7 @@ impl Translator {
         &self,
         tools: &'a [impl ToolSource],
         work: &mut Work,
+        mut room: StrictRoom,
         mut visit: impl FnMut(ToolTranslation<'a>),
     ) -> Result<(), TooMuchWork> {
         let names: Vec<&'a str> = tools.iter().map(ToolSource::name).collect();
@@ -150,7 +159,10 @@ impl Translator {
                 Ok(_) if seen.contains(name) => {
                     ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
                 }
-                Ok(tool) => self.translate_named(tool, name, wire.get(name).map_or(name, Cow::as_ref)),
+                Ok(tool) => {
+                    let wire_name = wire.get(name).map_or(name, Cow::as_ref);
+                    self.translate_within_room(tool, name, wire_name, &mut room)
+                }
                 Err(unread) => ToolTranslation::quarantined(name, unread.reason.clone()),
             };
             // A tool that is left out does not take its name from one that can be used.
@@ -189,7 +201,8 @@ impl Translator {
         self.translate_named(tool, name, wire.first().map_or(name, Cow::as_ref))
     }
 
-    fn wire_names<'a>(&self, names: &[&'a str]) -> HashMap<&'a str, Cow<'a, str>> {
+    /// The names of a list that the dialect does not allow, with what they are replaced by; empty if it allows all.
+    pub fn wire_names<'a>(&self, names: &[&'a str]) -> HashMap<&'a str, Cow<'a, str>> {
         if names.iter().all(|name| self.dialect.names.allows(name)) {
             return HashMap::new();
         }
@@ -295,6 +308,7 @@ impl Translator {
             changes,
             tokens,
             strict: dialect.tool.strict == StrictField::True,
+            not_strict: None,
             warnings: misplaced_schema_warning(members).into_iter().collect(),
         }
     }

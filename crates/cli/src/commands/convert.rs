@@ -47,6 +47,8 @@ struct Row<'t, 'a> {
     changes: &'t Changes<'a>,
     tokens: Tokens,
     strict: bool,
+    #[serde(rename = "notStrict", skip_serializing_if = "Option::is_none")]
+    not_strict: Option<&'t str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warnings: &'t [String],
 }
@@ -60,13 +62,14 @@ impl<'t, 'a> Row<'t, 'a> {
             changes: &tool.changes,
             tokens: tool.tokens,
             strict: tool.strict,
+            not_strict: tool.not_strict.as_deref(),
             warnings: &tool.warnings,
         }
     }
 }
 
 /// Reports on standard error which tools are not in the provider's list, and why.
-pub(crate) fn report_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
+fn report_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
     let mut stderr = errors();
     let mut outcome = Outcome::Good;
     for (index, tool) in translation.tools.iter().enumerate() {
@@ -88,7 +91,19 @@ pub(crate) fn report_left_out(translator: &Translator, translation: &Translation
         let (limit, over) = (translator.dialect().limits.tools, counted(translation.over_limit, "tool"));
         writeln!(stderr, "{over} more than the {limit} that one request takes")?;
     }
+    let mut reasons = translation.tools.iter().filter_map(|tool| tool.not_strict.as_deref());
+    let first = reasons.next();
+    report_not_strict(reasons.count() + usize::from(first.is_some()), first)?;
     Ok(outcome)
+}
+
+/// Reports on standard error how many tools are not strict because one request does not take more strict ones. The provider takes
+/// the list, so that this is no finding.
+pub(crate) fn report_not_strict(count: usize, first_reason: Option<&str>) -> Result<()> {
+    if let Some(reason) = first_reason {
+        writeln!(errors(), "not strict: {}, because {}", counted(count, "tool"), printable(reason))?;
+    }
+    Ok(())
 }
 
 impl Convert {
@@ -144,6 +159,7 @@ impl Convert {
                         changes: &Changes::default(),
                         tokens: Tokens::default(),
                         strict: false,
+                        not_strict: None,
                         warnings: &[],
                     };
                     write_json_line(&mut stdout, &row)?;

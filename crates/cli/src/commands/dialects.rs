@@ -160,6 +160,9 @@ fn limits(dialect: &Dialect) -> Rows {
     let limits = &dialect.limits;
     [
         ("tools in a request", limits.tools),
+        ("strict tools in a request", limits.strict_tools),
+        ("optional parameters of its strict tools", limits.strict_optional),
+        ("unions in its strict tools", limits.strict_unions),
         ("characters of a tool's description", limits.description),
         ("characters of a parameter's description", limits.parameter_description),
         ("levels of objects and arrays", limits.depth),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::dialect::Verdict;
 use crate::document::ToolSource;
 use crate::schema::Keyword;
-use crate::{Change, Fate, Tokens, ToolTranslation, Translator};
+use crate::{Change, Fate, StrictRoom, Tokens, ToolTranslation, Translator};
 use serde_json::Value;
 
 use super::limits::Spend;
@@ -31,7 +31,7 @@ pub(super) fn matrix(
     for translator in translators {
         let mut work = spend.work.clone();
         let mut rows = rows.iter_mut();
-        let visited = translator.each_within(tools, &mut work, |translated| {
+        let visited = translator.each_within(tools, &mut work, StrictRoom::unlimited(), |translated| {
             if let Some(row) = rows.next() {
                 row.dialects.push(cell(&translator.dialect().name, &translated, spend));
             }
@@ -131,6 +131,12 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator], spend: &mu
         let limit = dialect.limits.tools;
         if limit > 0 && sent > limit {
             let message = format!("{sent} tools, but one request takes {limit}");
+            let finding = Finding::new(&rules::TOO_MANY_TOOLS, message);
+            spend.add(&mut findings, Finding { dialects: vec![dialect.name.clone()], ..finding });
+        }
+        let limit = dialect.limits.strict_tools;
+        if limit > 0 && sent > limit {
+            let message = format!("{sent} tools, but one request takes {limit} strict ones");
             let finding = Finding::new(&rules::TOO_MANY_TOOLS, message);
             spend.add(&mut findings, Finding { dialects: vec![dialect.name.clone()], ..finding });
         }

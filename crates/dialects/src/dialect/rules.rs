@@ -120,6 +120,12 @@ pub(super) const fn yes() -> bool {
 pub struct Limits {
     /// Tools per request.
     pub tools: usize,
+    /// Strict tools per request.
+    pub strict_tools: usize,
+    /// Properties that are not required, over all strict tools of a request.
+    pub strict_optional: usize,
+    /// Schemas with several types or branches, over all strict tools of a request.
+    pub strict_unions: usize,
     /// Characters of a tool's description.
     pub description: usize,
     /// Characters of a parameter's description.

@@ -118,6 +118,9 @@ pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> R
             if tool.name.is_empty() {
                 row["index"] = index.into();
             }
+            if let Some(reason) = &tool.not_strict {
+                row["notStrict"] = reason.as_str().into();
+            }
             if !tool.warnings.is_empty() {
                 row["warnings"] = json!(tool.warnings);
             }
