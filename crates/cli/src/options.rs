@@ -190,13 +190,17 @@ impl TranslationFlags {
         Translator::with(dialects, dialect, self.options()?).map_err(explained)
     }
 
-    fn dialect(&self, dialects: &Dialects, target: &Target) -> Result<Dialect> {
-        let compat = match self.compat.as_str() {
+    /// Whether the layer of the model's family applies.
+    pub(crate) fn compat(&self) -> Compat {
+        match self.compat.as_str() {
             "auto" => Compat::Auto,
             "off" => Compat::Off,
             name => Compat::Named(name.to_owned()),
-        };
-        dialects.choose(target.to.as_deref(), target.model.as_deref(), &compat).map_err(explained)
+        }
+    }
+
+    fn dialect(&self, dialects: &Dialects, target: &Target) -> Result<Dialect> {
+        dialects.choose(target.to.as_deref(), target.model.as_deref(), &self.compat()).map_err(explained)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
-use gateway_search::{MetaTool, TokenCost};
+use gateway_search::{Beside, MetaTool, TokenCost};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -25,8 +25,8 @@ const LIST_META: &str = "mcp-tool-gateway/list";
 fn finder_of(endpoint: &Endpoint, view: &View) -> Arc<Finder> {
     let catalogue = endpoint.fleet().catalogue();
     endpoint.state().finders.get(view, catalogue.version(), || {
-        let tools = view.tools(&catalogue);
-        let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (view.name_of(tool), tool))));
+        let tools = view.tools(&catalogue).into_iter().map(|tool| (view.name_of(tool), tool));
+        let finder = Arc::new(Finder::new(tools, Beside::Nothing));
         if is_on(endpoint, &finder) {
             let TokenCost { all, listed } = finder.cost;
             tracing::info!(

@@ -133,7 +133,7 @@ fn write_tokens(
     let servers: BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
     let servers: Vec<&str> = servers.into_iter().collect();
     let three = MetaTools::beside(|name| tools.iter().any(|tool| tool.name == name));
-    let three = three.definitions(tools.len(), &servers);
+    let three = three.definitions(tools.len(), &servers, gateway_search::Beside::Nothing);
     let three = three.iter().map(RawJson::of).collect::<Result<Vec<_>, _>>()?;
     let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), three.iter());
     let mut answers: Vec<usize> = queries

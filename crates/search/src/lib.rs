@@ -37,4 +37,4 @@ mod words;
 
 pub use fields::ToolEntry;
 pub use index::{ToolHit, ToolHits, ToolIndex};
-pub use meta::{MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result};
+pub use meta::{Beside, MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result};

@@ -34,6 +34,15 @@ impl MetaTool {
     }
 }
 
+/// What else stands in the list that has the three tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing: they stand for all tools.
+    Nothing,
+    /// The tools that matter most: they stand for the others.
+    SomeTools,
+}
+
 /// How many tools a search gives unless it is asked for more, and at most.
 const USUAL: usize = 5;
 const MOST: usize = 50;
@@ -74,8 +83,8 @@ impl MetaTools {
         MetaTool::ALL.into_iter().find(|tool| tool.base() == base)
     }
 
-    /// Their definitions, for a list of so many tools of these servers.
-    pub fn definitions(&self, tools: usize, servers: &[&str]) -> [Value; 3] {
+    /// Their definitions, over so many tools of these servers.
+    pub fn definitions(&self, tools: usize, servers: &[&str], beside: Beside) -> [Value; 3] {
         let servers = match servers.len() {
             0 => String::new(),
             1..=SERVERS => format!(" of {}", servers.join(", ")),
@@ -83,13 +92,19 @@ impl MetaTools {
         };
         let [search, describe, call] = MetaTool::ALL.map(|tool| self.name(tool));
         let name = json!({"type": "string", "description": format!("A name that {search} gave")});
+        let advice = match beside {
+            Beside::Nothing => "are available but not listed: search here first, then",
+            Beside::SomeTools => {
+                "are available, but only some are listed: if none of those fits, search here and"
+            }
+        };
         [
             json!({
                 "name": search,
                 "title": "Search tools",
                 "description": format!(
-                    "Finds tools by what they do. {tools} tools{servers} are available but not listed: search \
-                     here first, then run what you found with {call}. Gives names, servers, descriptions and required \
+                    "Finds tools by what they do. {tools} tools{servers} {advice} \
+                     run what you found with {call}. Gives names, servers, descriptions and required \
                      parameters."
                 ),
                 "inputSchema": {
@@ -328,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_query_is_asked_for_in_english_and_without_an_example_to_copy() {
-        let [search, ..] = MetaTools::beside(|_| false).definitions(3, &["a"]);
+        let [search, ..] = MetaTools::beside(|_| false).definitions(3, &["a"], Beside::Nothing);
         let text = search["inputSchema"]["properties"]["query"]["description"].as_str().unwrap().to_owned();
         assert!(text.contains("in English") && text.contains("a verb and an object"), "{text}");
         assert!(!text.contains(['`', ':', '"']) || !text.contains("slack"), "{text}");

@@ -3,20 +3,21 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
-use gateway_dialects::Translator;
 use gateway_protocol::{RawJson, RawObject, printable};
+use gateway_runtime::lists::{ListRequest, Lists, MostTools};
+use gateway_runtime::scope::Scope;
 use gateway_upstream::{Catalogue, CatalogueTool, Fleet, UpstreamSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Outcome;
 use crate::adhoc::AdHocFlags;
-use crate::commands::convert::report_left_out;
+use crate::commands::convert::report_not_strict;
 use crate::fleet::{chosen, failures, listed, with_fleet};
-use crate::options::{OptionalTarget, TranslationFlags};
-use crate::output::{Paint, Table, counted, print_json};
+use crate::options::{OptionalTarget, Target, TranslationFlags};
+use crate::output::{Paint, Table, counted};
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::{ConfigFlags, Setup};
@@ -38,6 +39,9 @@ pub(crate) struct ListTools {
     target: OptionalTarget,
     #[command(flatten)]
     flags: TranslationFlags,
+    /// At most so many tools in the provider's list, or `off` for all; as many as the provider takes unless given
+    #[arg(long, value_name = "N|off", value_parser = most_tools)]
+    limit: Option<MostTools>,
     /// Write the tools in MCP format
     #[arg(long, conflicts_with_all = ["to", "model"])]
     json: bool,
@@ -54,7 +58,14 @@ pub(crate) struct ListTools {
 impl ListTools {
     pub(crate) fn run(&self) -> Result<Outcome> {
         // Wrong flags are reported before any server is started.
-        let translator = self.target.target().map(|target| self.flags.translator(&target)).transpose()?;
+        let target = self.target.target();
+        let dialects = match &target {
+            Some(target) => {
+                self.flags.translator(target)?;
+                Some(self.flags.dialects()?)
+            }
+            None => None,
+        };
         let setup = match self.ad_hoc.spec(self.url.as_deref())? {
             Some(spec) => Setup::of(spec),
             None => self.config.load()?,
@@ -65,15 +76,31 @@ impl ListTools {
             let outcome = report_failures(&fleet)?;
             let catalogue = fleet.catalogue();
             let rows = self.rows(&catalogue, &specs);
-            let listed = match &translator {
-                Some(translator) => write_translated(translator, &rows)?,
-                None if self.json => write_raw(&rows)?,
+            let listed = match (&target, dialects) {
+                (Some(target), Some(dialects)) => {
+                    let lists = Lists::new(fleet.clone(), dialects, Duration::ZERO);
+                    write_translated(&lists, &self.request(target, &specs)?).await?
+                }
+                _ if self.json => write_raw(&rows)?,
                 // If there is nothing but failures, those have been reported.
-                None if rows.is_empty() && outcome != Outcome::Good => Outcome::Good,
-                None => write_table(&rows)?,
+                _ if rows.is_empty() && outcome != Outcome::Good => Outcome::Good,
+                _ => write_table(&rows)?,
             };
             Ok(outcome.max(listed))
         }))
+    }
+
+    /// The list of a provider.
+    fn request(&self, target: &Target, specs: &[UpstreamSpec]) -> Result<ListRequest> {
+        let scope = match specs {
+            [only] => Scope::Server(only.id.clone()),
+            _ => Scope::All,
+        };
+        let dialect = (target.to.as_deref(), target.model.as_deref(), self.flags.compat());
+        let mut request = ListRequest::in_dialect(scope, dialect, self.flags.options()?);
+        request.most_tools = self.limit.unwrap_or_default();
+        request.with_report = true;
+        Ok(request)
     }
 
     fn rows<'c>(&self, catalogue: &'c Catalogue, specs: &[UpstreamSpec]) -> Vec<Row<'c>> {
@@ -136,26 +163,67 @@ impl Row<'_> {
     }
 }
 
-fn write_translated(translator: &Translator, rows: &[Row<'_>]) -> Result<Outcome> {
-    let mut definitions: Vec<Value> = Vec::with_capacity(rows.len());
-    let mut outcome = Outcome::Good;
-    for row in rows {
-        match row.definition()?.read() {
-            Ok(definition) => definitions.push(definition),
-            Err(error) => {
-                outcome = Outcome::Findings;
-                writeln!(
-                    errors(),
-                    "left out `{}`: its definition cannot be read: {error}",
-                    printable(row.name)
-                )?;
-            }
+/// Writes the list of a provider, and on standard error what is not in it, and why.
+async fn write_translated(lists: &Lists, request: &ListRequest) -> Result<Outcome> {
+    let rendered = lists.get(request).await.map_err(|failure| anyhow!(failure.message()))?;
+    let rows: Vec<ReportRow> = match &rendered.report {
+        Some(report) => serde_json::from_slice(report)?,
+        None => Vec::new(),
+    };
+    let mut stderr = errors();
+    for row in rows.iter().filter(|row| row.place.is_none()) {
+        let name = printable(row.name.as_deref().unwrap_or_default());
+        if let Some(reason) = &row.quarantine {
+            writeln!(stderr, "left out `{name}`: {}", printable(reason))?;
+        }
+        for warning in &row.warnings {
+            writeln!(stderr, "warning: `{name}`: {}", printable(warning))?;
         }
     }
-    let translation = translator.translate(&definitions);
-    let outcome = outcome.max(report_left_out(translator, &translation)?);
-    print_json(&translation.request_field())?;
-    Ok(outcome)
+    let (omitted, kept) = (rendered.omitted, rendered.wire_names().count());
+    if omitted > 0 {
+        let rest = if rendered.finder.is_some() {
+            "the last three search, describe and call the rest"
+        } else {
+            "nothing leads to the rest"
+        };
+        writeln!(
+            stderr,
+            "left out {}: the list has {kept}, and {rest}; --limit off for all",
+            counted(omitted, "tool")
+        )?;
+    }
+    report_not_strict(rendered.not_strict, rows.iter().find_map(|row| row.not_strict.as_deref()))?;
+    let mut stdout = output(Form::Json);
+    stdout.write_all(&rendered.list())?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    let is_whole = omitted == 0 && rendered.quarantined.is_empty();
+    Ok(if is_whole { Outcome::Good } else { Outcome::Findings })
+}
+
+/// What happened to one tool of a provider's list.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportRow {
+    name: Option<String>,
+    /// Its index in what its server listed, where it is no tool at all.
+    place: Option<usize>,
+    quarantine: Option<String>,
+    not_strict: Option<String>,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+/// Reads `--limit`.
+fn most_tools(text: &str) -> Result<MostTools, String> {
+    match text {
+        "off" => Ok(MostTools::Unlimited),
+        number => match number.parse() {
+            Ok(most) if most > 0 => Ok(MostTools::Number(most)),
+            Ok(_) | Err(_) => Err("expected a number of tools from 1, or `off`".to_owned()),
+        },
+    }
 }
 
 fn write_raw(rows: &[Row<'_>]) -> Result<Outcome> {

@@ -10,7 +10,8 @@ use gateway_dialects::arguments::unknown_tool_text;
 use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{
-    MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result, search_result,
+    Beside, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
+    search_result,
 };
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
@@ -52,7 +53,7 @@ pub struct Listed {
 
 impl Finder {
     /// A finder over tools, each with its name in the list.
-    pub fn new<'c>(tools: impl Iterator<Item = (&'c str, &'c CatalogueTool)>) -> Self {
+    pub fn new<'c>(tools: impl Iterator<Item = (&'c str, &'c CatalogueTool)>, beside: Beside) -> Self {
         let tools: Vec<Listed> = tools
             .map(|(name, tool)| Listed {
                 name: name.into(),
@@ -63,13 +64,10 @@ impl Finder {
             .collect();
         let by_name: HashMap<Box<str>, usize> =
             tools.iter().enumerate().map(|(index, tool)| (tool.name.clone(), index)).collect();
-        // A bare name may lead to a tool that is listed under another one.
-        let meta = MetaTools::beside(|name| {
-            by_name.contains_key(name) || tools.iter().any(|tool| &*tool.own == name)
-        });
+        let meta = meta_tools(|| tools.iter().map(|tool| (&*tool.name, &*tool.own)));
         let servers: BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
         let servers: Vec<&str> = servers.into_iter().collect();
-        let definitions = meta.definitions(tools.len(), &servers);
+        let definitions = meta.definitions(tools.len(), &servers, beside);
         let shown: Arc<[RawJson]> =
             definitions.iter().filter_map(|definition| RawJson::of(definition).ok()).collect();
         let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), shown.iter());
@@ -79,6 +77,11 @@ impl Finder {
     /// How many tools there are.
     pub fn tool_count(&self) -> usize {
         self.tools.len()
+    }
+
+    /// What one of the tools of search is called.
+    pub fn name(&self, tool: MetaTool) -> String {
+        self.meta.name(tool)
     }
 
     /// The tool of search that has this name.
@@ -153,6 +156,12 @@ impl Listed {
         let result = definition.and_then(|definition| describe_result(&definition));
         result.unwrap_or_else(|| error_result("the definition of this tool cannot be read"))
     }
+}
+
+/// The three tools under the names that they have beside tools, each given by its name in the list and its name at its server: a
+/// bare name may lead to a tool that is listed under another one.
+pub(super) fn meta_tools<'t, N: Iterator<Item = (&'t str, &'t str)>>(tools: impl Fn() -> N) -> MetaTools {
+    MetaTools::beside(|name| tools().any(|(listed, own)| listed == name || own == name))
 }
 
 /// Which tool is to be described or called, and with what.

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use gateway_upstream::{Catalogue, LeftOut, LeftOutReason};
 
-use super::Rendered;
+use super::{Rendered, Room};
 use crate::lock::locked;
 
 /// Most tools that are remembered as logged; after that, all are logged once more.
@@ -31,7 +31,23 @@ impl ListLog {
         if self.is_new(&(rendered.catalogue.version(), profile, &rendered.etag)) {
             tracing::info!(count, servers, profile, withheld = quarantined, "Converted {count} tools.");
         }
-        for (index, reason) in rendered.quarantined.iter().filter(|_| rendered.finder.is_none()) {
+        let Rendered { omitted, not_strict, .. } = *rendered;
+        if omitted > 0 && self.is_new(&("omitted", profile, &rendered.etag)) {
+            let Room { tools, tokens } = rendered.room;
+            let reached = if rendered.finder.is_some() { "only through search" } else { "not at all" };
+            tracing::warn!(
+                omitted,
+                profile,
+                limit = tools,
+                tokens,
+                "The list has no room for {omitted} tools, which models reach {reached}."
+            );
+        }
+        if not_strict > 0 && self.is_new(&("not strict", profile, &rendered.etag)) {
+            let message = "tools are not strict: one request does not take more.";
+            tracing::warn!(not_strict, profile, "{not_strict} {message}");
+        }
+        for (index, reason) in &rendered.quarantined {
             let Some(tool) = rendered.catalogue.tools().get(*index) else { continue };
             let (server, name) = (tool.server.as_str(), tool.name.as_str());
             if self.is_new(&(profile, server, name, reason)) {

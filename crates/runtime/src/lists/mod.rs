@@ -4,9 +4,11 @@
 mod dialects;
 mod finder;
 mod log;
+mod part;
 mod render;
 mod rendered;
 mod request;
+mod select;
 mod shown;
 
 use std::sync::{Arc, Mutex};
@@ -22,7 +24,8 @@ use crate::least_recently_used::LeastRecentlyUsed;
 pub use dialects::ReadyDialects;
 pub use finder::{Finder, Named, may_be_meant, renamed};
 pub use rendered::Rendered;
-pub use request::{ListForm, ListMode, ListRequest};
+pub use request::{ListForm, ListMode, ListRequest, MostTools};
+pub use select::{Candidate, Rank, Room, SearchCost, Selection, by_rank};
 
 use crate::lock::locked;
 use log::ListLog;

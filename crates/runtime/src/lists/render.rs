@@ -1,18 +1,21 @@
 //! Rendering: the tools of one snapshot of the catalogue, in a provider's format or in that of MCP.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use gateway_dialects::{Changes, Plan, Tokens, ToolTranslation, Translator};
+use gateway_dialects::{Changes, Plan, StrictRoom, Tokens, Translator, estimate_tokens};
 use gateway_protocol::{RawJson, RawObject};
+use gateway_search::{Beside, MetaTool};
 use gateway_upstream::{Catalogue, CatalogueTool};
-use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::finder::meta_tools;
 use super::log::unwanted;
-use super::rendered::Tools;
+use super::part::{Part, ReportRow};
+use super::rendered::{Entry, Target, Tools};
+use super::select::{Candidate, Rank, Room, SearchCost, by_rank};
 use super::{Finder, ListMode, ListRequest, Rendered};
 
 /// A list in a provider's format.
@@ -21,41 +24,131 @@ pub(super) fn render(
     translator: &Translator,
     catalogue: Arc<Catalogue>,
 ) -> Result<Rendered, serde_json::Error> {
-    let mut list = Writer::new(&translator.dialect().tool.document, request.with_report)?;
-    if request.mode == ListMode::Search {
-        let finder = request.finder(&catalogue);
-        for (index, tool) in translator.translate(&finder.definitions).tools.into_iter().enumerate() {
-            // The tools of search are no server's.
-            list.add(index, None, tool)?;
-        }
-        list.finder = Some(finder);
-        return list.finish(request, translator, catalogue);
-    }
     let chosen: Vec<(usize, &CatalogueTool)> = request.chosen(&catalogue).collect();
-    if keeps_names(request, translator, &chosen) {
-        // Tool by tool, so that a list of a thousand is never in memory as trees.
-        for (index, tool) in chosen {
-            let name = request.scope.name_of(tool);
-            list.add(index, Some(tool), translator.translate_named(&request.definition(tool), name, name))?;
+    let (finder, parts) = match request.mode {
+        ListMode::Search => {
+            let finder = request.finder(&catalogue, Beside::Nothing);
+            let names = WireNames::of(request, translator, &chosen);
+            let parts = search_parts(request, translator, &finder, &names, &mut translator.strict_room())?;
+            (Some(finder), parts)
         }
-    } else {
-        // A name that the provider refuses is replaced by one that no other tool has.
-        let definitions: Vec<Cow<'_, Value>> =
-            chosen.iter().map(|(_, tool)| request.definition(tool)).collect();
-        for (translated, (index, tool)) in translator.translate(&definitions).tools.into_iter().zip(chosen) {
-            list.add(index, Some(tool), translated)?;
-        }
+        ListMode::Full => selected_parts(request, translator, &catalogue, &chosen)?,
+    };
+    let mut list = Writer::new(&translator.dialect().tool.document, request.with_report)?;
+    for part in parts {
+        list.add(part);
     }
+    list.finder = finder;
+    drop(chosen);
     list.finish(request, translator, catalogue)
 }
 
-/// Whether every tool travels under its own name, so that none depends on the others.
-fn keeps_names(request: &ListRequest, translator: &Translator, tools: &[(usize, &CatalogueTool)]) -> bool {
-    let mut seen = HashSet::with_capacity(tools.len());
-    tools.iter().all(|(_, tool)| {
-        let name = request.scope.name_of(tool);
-        translator.dialect().names.allows(name) && seen.insert(name)
-    })
+/// All tools, of which those are listed that the list has room for; and the tools of search behind them, if it has not room for
+/// all.
+fn selected_parts(
+    request: &ListRequest,
+    translator: &Translator,
+    catalogue: &Catalogue,
+    chosen: &[(usize, &CatalogueTool)],
+) -> Result<(Option<Arc<Finder>>, Vec<Part>), serde_json::Error> {
+    let names = WireNames::of(request, translator, chosen);
+    let mut strict_room = translator.strict_room();
+    // Those that are wanted most are strict first. Each is written at once, so that a list of a thousand is never in memory as
+    // trees.
+    let mut parts = Vec::with_capacity(chosen.len());
+    for position in by_rank(chosen.iter().map(|(_, tool)| Rank::of(tool))) {
+        let Some((index, tool)) = chosen.get(position) else { continue };
+        let (name, definition) = (request.scope.name_of(tool), request.definition(tool));
+        let translated =
+            translator.translate_within_room(&definition, name, names.get(name), &mut strict_room);
+        let part = Part::write(Target::Listed(*index), Some(tool), translated, request.with_report)?;
+        parts.push((position, part));
+    }
+    parts.sort_unstable_by_key(|(position, _)| *position);
+    let mut parts: Vec<Part> = parts.into_iter().map(|(_, part)| part).collect();
+    let room = request.room(translator.dialect().limits.tools);
+    let sent: Vec<(usize, Candidate)> = parts
+        .iter()
+        .zip(chosen)
+        .enumerate()
+        .filter(|(_, (part, _))| part.definition.is_some())
+        .map(|(position, (part, (_, tool)))| {
+            (position, Candidate { rank: Rank::of(tool), tokens: part.tokens })
+        })
+        .collect();
+    let candidates: Vec<Candidate> = sent.iter().map(|(_, candidate)| *candidate).collect();
+    if room.holds(&candidates) {
+        return Ok((None, parts));
+    }
+    let finder = request.finder(catalogue, Beside::SomeTools);
+    let search = search_parts(request, translator, &finder, &names, &mut strict_room)?;
+    let cost = SearchCost { tools: search.len(), tokens: search.iter().map(|part| part.tokens).sum() };
+    let selection = room.select(&candidates, cost);
+    let reason = omission(room, selection.with_search.then_some(search.as_slice()));
+    for (rank, (position, _)) in sent.iter().enumerate() {
+        if selection.listed.binary_search(&rank).is_err()
+            && let Some(part) = parts.get_mut(*position)
+        {
+            part.omit(&reason)?;
+        }
+    }
+    if !selection.with_search {
+        return Ok((None, parts));
+    }
+    parts.extend(search);
+    Ok((Some(finder), parts))
+}
+
+/// The tools of search.
+fn search_parts(
+    request: &ListRequest,
+    translator: &Translator,
+    finder: &Finder,
+    names: &WireNames,
+    strict_room: &mut StrictRoom,
+) -> Result<Vec<Part>, serde_json::Error> {
+    let tools = MetaTool::ALL.into_iter().zip(&finder.definitions);
+    let written = tools.map(|(tool, definition)| {
+        let name = finder.name(tool);
+        let translated = translator.translate_within_room(definition, &name, names.get(&name), strict_room);
+        Part::write(Target::Search(tool), None, translated, request.with_report)
+    });
+    written.collect()
+}
+
+/// Why tools are left out.
+fn omission(room: Room, search: Option<&[Part]>) -> String {
+    let bounds = [(room.tools, "tools"), (room.tokens, "tokens")];
+    let bounds = bounds.iter().filter_map(|(most, what)| most.map(|most| format!("{most} {what}")));
+    let mut reason = format!(
+        "the list has room for {}, and others come first by pin, importance and order",
+        bounds.collect::<Vec<_>>().join(" and ")
+    );
+    if let Some([search, .., call]) = search {
+        let _ = write!(reason, "; {} finds it, and {} calls it", search.wire_name, call.wire_name);
+    }
+    reason
+}
+
+/// What tools are called where the provider refuses their names.
+struct WireNames(HashMap<String, String>);
+
+impl WireNames {
+    /// The names of these tools and of those of search, which may stand beside them: all differ, and none depends on the limits
+    /// of the list.
+    fn of(request: &ListRequest, translator: &Translator, tools: &[(usize, &CatalogueTool)]) -> Self {
+        let listed = || tools.iter().map(|(_, tool)| (request.scope.name_of(tool), tool.name.as_str()));
+        let search = meta_tools(listed);
+        let search = MetaTool::ALL.map(|tool| search.name(tool));
+        let names = listed().map(|(name, _)| name).chain(search.iter().map(String::as_str));
+        let names: Vec<&str> = names.collect();
+        let replaced = translator.wire_names(&names).into_iter();
+        Self(replaced.map(|(name, wire)| (name.to_owned(), wire.into_owned())).collect())
+    }
+
+    fn get<'n>(&'n self, name: &'n str) -> &'n str {
+        self.0.get(name).map_or(name, String::as_str)
+    }
 }
 
 /// A list that is being written.
@@ -67,6 +160,8 @@ struct Writer {
     tools: Tools,
     tokens: usize,
     quarantined: Vec<(usize, String)>,
+    omitted: usize,
+    not_strict: usize,
     finder: Option<Arc<Finder>>,
 }
 
@@ -77,46 +172,46 @@ impl Writer {
         body.push(b':');
         let start = body.len();
         body.push(b'[');
-        let report = with_report.then(|| b"[".to_vec());
-        let (tools, quarantined) = (Tools::default(), Vec::new());
-        Ok(Self { body, start, report, tools, tokens: 0, quarantined, finder: None })
+        Ok(Self {
+            body,
+            start,
+            report: with_report.then(|| b"[".to_vec()),
+            tools: Tools::default(),
+            tokens: 0,
+            quarantined: Vec::new(),
+            omitted: 0,
+            not_strict: 0,
+            finder: None,
+        })
     }
 
-    fn add(
-        &mut self,
-        index: usize,
-        listed: Option<&CatalogueTool>,
-        tool: ToolTranslation<'_>,
-    ) -> Result<(), serde_json::Error> {
-        self.report(&ReportRow {
-            name: Some(tool.name),
-            wire_name: Some(&tool.wire_name),
-            server: listed.map(|listed| listed.server.as_str()),
-            index: None,
-            quarantine: tool.quarantine.as_deref(),
-            strict: tool.strict,
-            tokens: tool.tokens,
-            changes: &tool.changes,
-        })?;
-        self.tokens += tool.tokens.after;
-        let Some(definition) = tool.definition else {
-            self.quarantined.push((index, tool.quarantine.unwrap_or_default()));
-            return Ok(());
+    fn add(&mut self, part: Part) {
+        let Part { target, wire_name, plan, definition, row, tokens, quarantine, is_loosened } = part;
+        self.report(row.as_deref());
+        let Some(definition) = definition else {
+            let index = target.index().into_iter();
+            self.quarantined.extend(index.map(|index| (index, quarantine.clone().unwrap_or_default())));
+            return;
         };
+        self.tools.insert(wire_name.into_boxed_str(), Entry { target, plan });
+        if matches!(target, Target::Omitted(_)) {
+            self.omitted += 1;
+            return;
+        }
+        self.tokens += tokens;
+        self.not_strict += usize::from(is_loosened);
         if self.body.len() > self.start + 1 {
             self.body.push(b',');
         }
-        serde_json::to_writer(&mut self.body, &definition)?;
-        self.tools.insert(tool.wire_name.into_boxed_str(), (index, tool.plan));
-        Ok(())
+        self.body.extend_from_slice(&definition);
     }
 
-    fn report(&mut self, row: &ReportRow<'_>) -> Result<(), serde_json::Error> {
-        let Some(report) = &mut self.report else { return Ok(()) };
+    fn report(&mut self, row: Option<&[u8]>) {
+        let (Some(report), Some(row)) = (&mut self.report, row) else { return };
         if report.len() > 1 {
             report.push(b',');
         }
-        serde_json::to_writer(report, row)
+        report.extend_from_slice(row);
     }
 
     fn finish(
@@ -126,16 +221,19 @@ impl Writer {
         catalogue: Arc<Catalogue>,
     ) -> Result<Rendered, serde_json::Error> {
         for left in unwanted(&catalogue).filter(|left| request.scope.covers(&left.server)) {
-            self.report(&ReportRow {
+            let row = ReportRow {
                 name: left.name.as_deref(),
                 wire_name: None,
                 server: Some(left.server.as_str()),
                 index: Some(left.index),
                 quarantine: Some(&left.reason.to_string()),
                 strict: false,
+                not_strict: None,
                 tokens: Tokens::default(),
                 changes: &Changes::default(),
-            })?;
+                warnings: &[],
+            };
+            self.report(Some(&serde_json::to_vec(&row)?));
         }
         self.body.extend_from_slice(b"]}");
         self.body.shrink_to_fit();
@@ -153,26 +251,14 @@ impl Writer {
             tools: self.tools,
             tokens: self.tokens,
             quarantined: self.quarantined,
+            omitted: self.omitted,
+            not_strict: self.not_strict,
+            room: request.room(translator.dialect().limits.tools),
+            forms: translator.forms(),
             finder: self.finder,
             catalogue,
         })
     }
-}
-
-/// What happened to one tool.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReportRow<'a> {
-    name: Option<&'a str>,
-    wire_name: Option<&'a str>,
-    server: Option<&'a str>,
-    /// Its index in what its server listed, where it is in no list.
-    #[serde(rename = "place", skip_serializing_if = "Option::is_none")]
-    index: Option<usize>,
-    quarantine: Option<&'a str>,
-    strict: bool,
-    tokens: Tokens,
-    changes: &'a Changes<'a>,
 }
 
 /// A list in the format of MCP.
@@ -183,14 +269,29 @@ pub(super) fn render_raw(
     let mut body = b"{\"tools\":[".to_vec();
     let start = body.len() - 1;
     let mut tools = Tools::default();
-    for (index, tool) in request.chosen(&catalogue) {
-        if !tools.is_empty() {
-            body.push(b',');
-        }
+    let chosen: Vec<(usize, &CatalogueTool)> = request.chosen(&catalogue).collect();
+    let candidate = |(_, tool): &(usize, &CatalogueTool)| Candidate {
+        rank: Rank::of(tool),
+        tokens: estimate_tokens(tool.without_hidden().len()),
+    };
+    let candidates: Vec<Candidate> = chosen.iter().map(candidate).collect();
+    let room = request.room(0);
+    // Nobody runs the tools of search without a model, so they are in no list of this form.
+    let listed = room.fill(&candidates);
+    for (position, (index, tool)) in chosen.iter().enumerate() {
         let name = request.scope.name_of(tool);
-        body.extend_from_slice(listed_definition(request, tool, name)?.as_bytes());
-        tools.insert(name.into(), (index, Plan::default()));
+        let is_listed = listed.binary_search(&position).is_ok();
+        let target = if is_listed { Target::Listed(*index) } else { Target::Omitted(*index) };
+        tools.insert(name.into(), Entry { target, plan: Plan::default() });
+        if is_listed {
+            if body.len() > start + 1 {
+                body.push(b',');
+            }
+            body.extend_from_slice(listed_definition(request, tool, name)?.as_bytes());
+        }
     }
+    let omitted = chosen.len() - listed.len();
+    drop(chosen);
     body.extend_from_slice(b"]}");
     Ok(Rendered {
         etag: etag(&body),
@@ -201,6 +302,10 @@ pub(super) fn render_raw(
         dialect: None,
         tools,
         quarantined: Vec::new(),
+        omitted,
+        not_strict: 0,
+        room,
+        forms: Vec::new(),
         finder: None,
         catalogue,
     })

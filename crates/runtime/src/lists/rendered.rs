@@ -10,11 +10,40 @@ use gateway_search::MetaTool;
 use gateway_upstream::{Catalogue, CatalogueTool};
 use serde_json::{Value, json};
 
-use super::Finder;
+use super::{Finder, Room};
 
-/// The tools of a list by the name that the model sees: the index in the catalogue, or among the three of search, and the plan.
-/// A turn looks each of its calls up twice, and servers, which choose the names, learn nothing of their order: a fast hash does.
-pub(super) type Tools = HashMap<Box<str>, (usize, Plan), foldhash::fast::RandomState>;
+/// The tools of a list by the name that the model sees. A turn looks each of its calls up twice, and servers, which choose the
+/// names, learn nothing of their order: a fast hash does.
+pub(super) type Tools = HashMap<Box<str>, Entry, foldhash::fast::RandomState>;
+
+/// What a name leads to.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) target: Target,
+    /// How arguments travel.
+    pub(super) plan: Plan,
+}
+
+/// Which tool it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A tool that is in the list, by its index in the catalogue.
+    Listed(usize),
+    /// A tool that the list has no room for. Calls of it run as if it were there: a list with other limits may show it.
+    Omitted(usize),
+    /// One of the three tools of search.
+    Search(MetaTool),
+}
+
+impl Target {
+    /// Its index in the catalogue.
+    pub(super) fn index(self) -> Option<usize> {
+        match self {
+            Self::Listed(index) | Self::Omitted(index) => Some(index),
+            Self::Search(_) => None,
+        }
+    }
+}
 
 /// A list that is ready to be sent, and what it takes to run calls from it.
 #[derive(Debug)]
@@ -36,7 +65,15 @@ pub struct Rendered {
     pub tokens: usize,
     /// The tools that the dialect cannot take, by their indexes, and why.
     pub quarantined: Vec<(usize, String)>,
-    /// What the three tools of search look through, where the list is made of them.
+    /// How many tools it has no room for.
+    pub omitted: usize,
+    /// How many tools are not strict because the strict ones leave no room.
+    pub not_strict: usize,
+    /// How much it may hold.
+    pub(super) room: Room,
+    /// The dialects that its tools may be written in, where there are several.
+    pub forms: Vec<Arc<Dialect>>,
+    /// What the three tools of search look through, where they are in the list.
     pub finder: Option<Arc<Finder>>,
 }
 
@@ -48,14 +85,26 @@ impl Rendered {
 
     /// The tool that the model calls `wire_name`, and how its arguments travel.
     pub fn tool(&self, wire_name: &str) -> Option<(&CatalogueTool, &Plan)> {
-        let (index, plan) = self.tools.get(wire_name).filter(|_| self.finder.is_none())?;
-        Some((self.catalogue.tools().get(*index)?, plan))
+        let Entry { target, plan } = self.tools.get(wire_name)?;
+        Some((self.catalogue.tools().get(target.index()?)?, plan))
+    }
+
+    /// What the model calls a tool of a server.
+    pub fn name_of(&self, server: &str, own_name: &str) -> Option<&str> {
+        let is_same = |index: usize| {
+            let tool = self.catalogue.tools().get(index);
+            tool.is_some_and(|tool| tool.server.as_str() == server && tool.name == own_name)
+        };
+        let found = self.tools.iter().find(|(_, entry)| entry.target.index().is_some_and(is_same));
+        found.map(|(name, _)| name.as_ref())
     }
 
     /// The tool of search that the model calls `wire_name`, what it looks through, and how its arguments travel.
     pub fn meta_tool(&self, wire_name: &str) -> Option<(MetaTool, &Arc<Finder>, &Plan)> {
-        let (index, plan) = self.tools.get(wire_name)?;
-        Some((*MetaTool::ALL.get(*index)?, self.finder.as_ref()?, plan))
+        match self.tools.get(wire_name)? {
+            Entry { target: Target::Search(tool), plan } => Some((*tool, self.finder.as_ref()?, plan)),
+            Entry { target: Target::Listed(_) | Target::Omitted(_), .. } => None,
+        }
     }
 
     /// Where each tool comes from, by the name that the model sees.
@@ -74,24 +123,28 @@ impl Rendered {
 
     /// The servers of these tools, sorted.
     pub fn servers(&self) -> Vec<&str> {
-        let listed = self.tools.values().map(|(index, _)| index);
-        let indexes = listed.chain(self.quarantined.iter().map(|(index, _)| index));
-        let tools =
-            indexes.filter(|_| self.finder.is_none()).filter_map(|index| self.catalogue.tools().get(*index));
+        let offered = self.tools.values().filter_map(|entry| entry.target.index());
+        let indexes = offered.chain(self.quarantined.iter().map(|(index, _)| *index));
+        let tools = indexes.filter_map(|index| self.catalogue.tools().get(index));
         let mut servers: Vec<&str> = tools.map(|tool| tool.server.as_str()).collect();
         servers.sort_unstable();
         servers.dedup();
         servers
     }
 
-    /// The name that the model sees, and how arguments travel, by the index of a tool in the catalogue.
+    /// The name that the model sees, and how arguments travel, by the index of a listed tool in the catalogue.
     pub(super) fn by_index(&self) -> HashMap<usize, (&str, &Plan)> {
-        self.tools.iter().map(|(name, (index, plan))| (*index, (name.as_ref(), plan))).collect()
+        let listed = |(name, entry)| match entry {
+            &Entry { target: Target::Listed(index), ref plan } => Some((index, (name, plan))),
+            Entry { target: Target::Omitted(_) | Target::Search(_), .. } => None,
+        };
+        self.tools.iter().map(|(name, entry)| (name.as_ref(), entry)).filter_map(listed).collect()
     }
 
     /// The names that the model sees.
     pub fn wire_names(&self) -> impl Iterator<Item = &str> {
-        self.tools.keys().map(AsRef::as_ref)
+        let listed = self.tools.iter().filter(|(_, entry)| !matches!(entry.target, Target::Omitted(_)));
+        listed.map(|(name, _)| name.as_ref())
     }
 
     /// Bytes that it takes, about.

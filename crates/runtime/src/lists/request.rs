@@ -5,10 +5,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialect, Options, Plan};
+use gateway_dialects::{Dialect, Options, Plan, Strict};
+use gateway_search::Beside;
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 use serde_json::Value;
 
+use super::select::Room;
 use super::{Finder, Lists};
 use crate::failure::Failure;
 use crate::parameters::{Parameters, compat, translation_options};
@@ -31,6 +33,10 @@ pub struct ListRequest {
     pub with_report: bool,
     /// All tools, or those of search.
     pub mode: ListMode,
+    /// How many tools the list may hold.
+    pub most_tools: MostTools,
+    /// How many estimated tokens its definitions may take, if there is a limit.
+    pub most_tokens: Option<usize>,
     /// In which form.
     pub form: ListForm,
 }
@@ -50,6 +56,18 @@ pub enum ListMode {
     Full,
     /// The three tools that find, describe and call all others.
     Search,
+}
+
+/// How many tools a list may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MostTools {
+    /// As many as the provider takes in one request.
+    #[default]
+    AsProviderTakes,
+    /// So many.
+    Number(usize),
+    /// Any number.
+    Unlimited,
 }
 
 /// The format of the definitions.
@@ -93,8 +111,54 @@ impl ListRequest {
             with_server: parameters.flag("meta")?,
             with_report: false,
             mode: if parameters.get("mode") == Some("search") { ListMode::Search } else { ListMode::Full },
+            most_tools: match parameters.get("limit") {
+                None => MostTools::AsProviderTakes,
+                Some("off") => MostTools::Unlimited,
+                Some(given) => {
+                    MostTools::Number(given.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                        Failure::request(format!(
+                            "limit={given}: expected a number of tools from 1, or `off`"
+                        ))
+                    })?)
+                }
+            },
+            most_tokens: parameters
+                .number("maxTokens", 1..=u64::from(u32::MAX))?
+                .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             form: ListForm::Dialect,
         })
+    }
+
+    /// All tools of a scope in a dialect, as a caller chooses it.
+    pub fn in_dialect(
+        scope: Scope,
+        (provider, model, compat): (Option<&str>, Option<&str>, Compat),
+        options: Options,
+    ) -> Self {
+        Self {
+            scope,
+            filter: ToolFilter::default(),
+            provider: provider.map(str::to_owned),
+            model: model.map(str::to_owned),
+            compat,
+            options,
+            with_server: false,
+            with_report: false,
+            mode: ListMode::default(),
+            most_tools: MostTools::default(),
+            most_tokens: None,
+            form: ListForm::Dialect,
+        }
+    }
+
+    /// How much of it a provider with this limit takes; 0 means that it has none.
+    pub(super) fn room(&self, provider_takes: usize) -> Room {
+        let tools = match self.most_tools {
+            MostTools::AsProviderTakes => Some(provider_takes).filter(|most| *most > 0),
+            MostTools::Number(most) => Some(most),
+            MostTools::Unlimited => None,
+        };
+        Room { tools, tokens: self.most_tokens }
     }
 
     /// What to say of the model that is named.
@@ -142,14 +206,16 @@ impl ListRequest {
         definition
     }
 
-    /// How the arguments of one tool of this list travel in another dialect; `None` if that cannot take it.
+    /// How the arguments of one tool of this list travel in exactly this dialect; `None` if that cannot take it.
     pub(crate) fn plan_in(
         &self,
         dialect: &Arc<Dialect>,
         tool: &CatalogueTool,
         lists: &Lists,
     ) -> Option<Plan> {
-        let translator = lists.translator(Arc::clone(dialect), self.options.clone()).ok()?;
+        let mut options = self.options.clone();
+        options.strict = Strict::AsNamed;
+        let translator = lists.translator(Arc::clone(dialect), options).ok()?;
         let definition = self.definition(tool);
         let name = self.scope.name_of(tool);
         let translated = translator.translate_named(&definition, name, name);
@@ -157,9 +223,9 @@ impl ListRequest {
     }
 
     /// What finds, describes and calls the tools that are meant.
-    pub(super) fn finder(&self, catalogue: &Catalogue) -> Arc<Finder> {
+    pub(super) fn finder(&self, catalogue: &Catalogue, beside: Beside) -> Arc<Finder> {
         let tools = self.chosen(catalogue);
-        Arc::new(Finder::new(tools.map(|(_, tool)| (self.scope.name_of(tool), tool))))
+        Arc::new(Finder::new(tools.map(|(_, tool)| (self.scope.name_of(tool), tool)), beside))
     }
 }
 

@@ -165,11 +165,17 @@ impl Turn {
             context,
             origin: &self.origin,
             answerer: answerer.as_ref(),
-            siblings: self.is_detected.then(|| Siblings {
-                dialects: runtime.ready_dialects().siblings(self.reply.protocol),
-                list: &self.list,
-            }),
+            siblings: self.siblings(runtime).map(|dialects| Siblings { dialects, list: &self.list }),
         }
+    }
+
+    /// The other dialects in which the model may have been given a tool: where none was named, those of the same protocol; where a
+    /// list mixes strict and plain tools, both, because which tools are strict changes with the tools beside them.
+    fn siblings<'a>(&'a self, runtime: &'a Runtime) -> Option<&'a [Arc<Dialect>]> {
+        if self.is_detected {
+            return Some(runtime.ready_dialects().siblings(self.reply.protocol));
+        }
+        Some(self.rendered.forms.as_slice()).filter(|forms| !forms.is_empty())
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.
@@ -179,11 +185,19 @@ impl Turn {
         }
         let tool = self.rendered.catalogue.resolve(self.options.named_server(), name)?;
         // Under another name the plan of its own entry still holds, if it has one.
-        let plan = self.rendered.wire_names().find_map(|wire| {
-            let (listed, plan) = self.rendered.tool(wire)?;
-            (listed.server == tool.server && listed.name == tool.name).then_some(plan)
-        });
-        Ok((tool, plan))
+        let own = self.rendered.name_of(tool.server.as_str(), &tool.name);
+        Ok((tool, own.and_then(|name| self.rendered.tool(name)).map(|(_, plan)| plan)))
+    }
+
+    /// The same error with tools named as in the list that the model was given.
+    fn as_shown(&self, mut error: LookupError) -> LookupError {
+        if let LookupError::Ambiguous { candidates, .. } = &mut error {
+            for candidate in candidates {
+                let shown = self.rendered.name_of(candidate.server.as_str(), &candidate.own_name);
+                candidate.name = shown.map(str::to_owned).or_else(|| candidate.name.take());
+            }
+        }
+        error
     }
 
     fn sought<'a>(&'a self, name: &'a str) -> Sought<'a> {

@@ -166,6 +166,7 @@ impl Turn {
             return Box::pin(self.call_search(runtime, context, call, found, permit)).await;
         }
         let tool = self.find(&call.name).map_err(|error| {
+            let error = self.as_shown(error);
             let text = match &error {
                 LookupError::Ambiguous { .. } => error.to_string(),
                 _ if call.name.trim().is_empty() => NAMELESS.to_owned(),

@@ -47,7 +47,12 @@ impl Turn {
             Err(error) => return failed(Failure::Arguments(format!("The arguments do not fit: {error}"))),
         };
         let (catalogue, server) = (&self.rendered.catalogue, self.options.named_server());
-        let listed = finder.find(catalogue, server, &named.name);
+        // A model may name a tool as the list does that it was given.
+        let shown = self.rendered.tool(&named.name).map(|(tool, _)| tool);
+        let listed = match shown {
+            Some(tool) => finder.find(catalogue, Some(tool.server.as_str()), &tool.name),
+            None => finder.find(catalogue, server, &named.name),
+        };
         if let (MetaTool::Describe, Some(listed)) = (meta, listed) {
             return own(listed.described());
         }

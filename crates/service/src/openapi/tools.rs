@@ -5,9 +5,15 @@ use super::parts::{
     json_like, ok, query,
 };
 use super::route::Verb::Get;
-use super::route::{Action, Answer, Content, Kind, Route, route};
+use super::route::{Action, Answer, Content, Kind, Parameter, Route, route};
 
 const TOOL_LIST_EXAMPLE: &str = r#"{"tools":[{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}}]}"#;
+
+const MOST_TOKENS: Parameter = query(
+    "maxTokens",
+    Kind::Number { least: 1, most: u32::MAX as u64, usual: None },
+    "At most so many estimated tokens of definitions; chosen as for `limit`.",
+);
 
 /// The only server that is asked for has no tools to show.
 const UNUSABLE: &[Answer] = &[
@@ -22,12 +28,15 @@ pub(super) const LIST: Route =
             "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an \
              ETag. Servers whose tools are not known are named in `X-Servers-Missing`; where only one is \
              asked for, its error is the answer. Servers whose tools are those of an earlier run, because they \
-             were not asked yet in this one, are named in `X-Servers-Stale`.",
+             were not asked yet in this one, are named in `X-Servers-Stale`. `X-Tools-Omitted` counts the tools \
+             that `limit` or `maxTokens` leaves out.",
         )
         .parameters(&[
             SERVER,
             ERRORS,
             query("meta", Kind::Flag, "Adds the server and the fingerprint, in `_meta` of each tool."),
+            query("limit", Kind::Text, "At most so many tools, or `off`; all unless given."),
+            MOST_TOKENS,
         ])
         .shared_parameters(FILTERS)
         .answers(&[json_like("The tools.", "ToolList", TOOL_LIST_EXAMPLE), NOT_MODIFIED, UNKNOWN_SERVER])
@@ -38,7 +47,11 @@ pub(super) const RENDER: Route =
         .described(
             "Schemas are rewritten so that the provider takes them; `report=true` shows what happened to \
              each keyword, which tools are `withheld` and which servers are `missing` or `stale`. `X-Servers-Missing` and \
-             `X-Servers-Stale` as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model.",
+             `X-Servers-Stale` as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model. Where the \
+             provider takes fewer tools in one request, the list holds the first by pin, importance and order, and three \
+             tools that search, describe and call all others; `X-Tools-Omitted` counts what is left out, and \
+             `X-Tools-Not-Strict` what is not strict because one request does not take more strict tools. The rows of the \
+             report have the reasons, as `omitted` and `notStrict`.",
         )
         .parameters(&[
             PROVIDER,
@@ -57,6 +70,12 @@ pub(super) const RENDER: Route =
                 Kind::Words(&["full", "search"]),
                 "All tools, or three that search, describe and call them.",
             ),
+            query(
+                "limit",
+                Kind::Text,
+                "At most so many tools, those of search included, or `off` for all; as many as the provider takes unless given.",
+            ),
+            MOST_TOKENS,
             query("profile", Kind::Text, "Another dialect than the path names."),
             query("descriptionFallback", Kind::Text, "The description of tools that have none."),
             query("defaults", Kind::Words(&["keep", "strip", "describe"]), "What happens to default values."),
@@ -105,6 +124,7 @@ pub(super) const CONTEXT: Route = route(
         "Bounds the text: whole tools, the most important first, and a line that says how many are left \
                  out.",
     ),
+    query("limit", Kind::Text, "At most so many tools, or `off`; all unless given."),
     query("resources", Kind::Flag, "Tells the servers' resources too, with the state of each server."),
 ])
 .shared_parameters(FILTERS)

@@ -14,7 +14,7 @@ use super::servers::{describe_clash, hidden_by_clashes};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
-use gateway_runtime::lists::{ListForm, ListRequest, Rendered};
+use gateway_runtime::lists::{ListForm, ListRequest, MostTools, Rendered};
 use gateway_runtime::lookup::{Missing, names};
 use gateway_runtime::parameters::Parameters;
 
@@ -24,6 +24,10 @@ const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
 const SAVED: HeaderName = HeaderName::from_static("x-tool-tokens-saved");
 /// How many tools were left out because the provider would refuse them.
 const QUARANTINED: HeaderName = HeaderName::from_static("x-tools-quarantined");
+/// How many tools the list has no room for.
+const OMITTED: HeaderName = HeaderName::from_static("x-tools-omitted");
+/// How many tools are not strict because one request does not take more strict ones.
+const NOT_STRICT: HeaderName = HeaderName::from_static("x-tools-not-strict");
 /// Which dialect was chosen.
 const DIALECT: HeaderName = HeaderName::from_static("x-tool-dialect");
 /// Servers whose tools are not in the list, because nobody knows them.
@@ -48,7 +52,9 @@ pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Resu
     let rendered = gateway.lists().get(&request).await?;
     let missing = missing(&gateway, &request, style)?;
     let old_lists = gateway.stale(&request.scope);
-    Ok(named(cached(&headers, &rendered, rendered.body.clone()), &missing, &old_lists))
+    let mut response = cached(&headers, &rendered, rendered.body.clone());
+    note_limits(&mut response, &rendered);
+    Ok(named(response, &missing, &old_lists))
 }
 
 /// `GET /tools/{provider}`: the tools in a provider's format.
@@ -99,6 +105,7 @@ pub(crate) async fn render(
         let body = if is_list { rendered.list() } else { rendered.body.clone() };
         cached(&headers, &rendered, body)
     };
+    note_limits(&mut response, &rendered);
     if warning.is_some() {
         response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
     }
@@ -108,7 +115,12 @@ pub(crate) async fn render(
 /// `GET /tools/{provider}/context`: the tools as text for a prompt.
 pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Result<Response, ApiError> {
     let parameters = Parameters::of_query(uri.query());
-    let request = list_request(&gateway, Some(&provider), &parameters)?;
+    let mut request = list_request(&gateway, Some(&provider), &parameters)?;
+    // A text is no list of a request: it has as many tools as the caller wants, and `maxTokens` is about the whole of it.
+    request.most_tokens = None;
+    if request.most_tools == MostTools::AsProviderTakes {
+        request.most_tools = MostTools::Unlimited;
+    }
     let words =
         [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
     let detail = parameters.word("mode", &words)?.unwrap_or_default();
@@ -283,6 +295,15 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
         answer.insert(DIALECT, name);
     }
     response
+}
+
+/// What a list has no room for, also where its body is the same as before.
+fn note_limits(response: &mut Response, rendered: &Rendered) {
+    for (header, count) in [(OMITTED, rendered.omitted), (NOT_STRICT, rendered.not_strict)] {
+        if count > 0 {
+            response.headers_mut().insert(header, HeaderValue::from(count));
+        }
+    }
 }
 
 fn has_tag(headers: &HeaderMap, etag: &str) -> bool {

@@ -56,6 +56,14 @@ async fn a_page_reads_the_session_that_it_got() {
     assert!(answer.header("mcp-session-id").is_some());
     check(
         answer.header("access-control-expose-headers"),
-        &["mcp-session-id", "etag", "x-correlation-id", "www-authenticate", "retry-after"],
+        &[
+            "mcp-session-id",
+            "etag",
+            "x-correlation-id",
+            "www-authenticate",
+            "retry-after",
+            "x-tools-omitted",
+            "x-tools-not-strict",
+        ],
     );
 }

@@ -17,6 +17,7 @@ mod held;
 mod histories;
 mod input;
 mod large_bodies;
+mod limits;
 mod listings;
 mod lists;
 mod logs;
