@@ -166,6 +166,6 @@ fn a_name_of_several_servers_is_ambiguous() {
     let sandbox = Sandbox::new();
     sandbox.configure(&json!({"servers": {"one": {"type": "builtin"}, "two": {"type": "builtin"}}}));
     let run = sandbox.run(&["call", "add", "{\"a\": 1, \"b\": 2}"]);
-    refused(&run, &["tool `add` is offered by several servers", "mcp__one__add", "mcp__two__add"]);
+    refused(&run, &["tool `add` is offered by several servers", "use one of: one__add, two__add"]);
     assert_eq!(sandbox.run(&["call", "two__add", "{\"a\": 1, \"b\": 2}"]).status, 0);
 }

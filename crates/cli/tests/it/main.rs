@@ -16,6 +16,7 @@ mod dotenv;
 mod history;
 mod invalid_servers;
 mod left_out;
+mod limits;
 mod links;
 mod logs;
 mod mcp;

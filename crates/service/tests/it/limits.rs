@@ -10,7 +10,9 @@ async fn service(tools: impl Iterator<Item = (String, Value)>) -> Service {
     let options = FleetOptions::default();
     options.registry.configure(&RegistryConfig::default());
     for (name, about) in tools {
-        let handler = Handler::function(|arguments| async move { Ok(json!({"got": arguments})) });
+        let handler = Handler::function(|arguments: serde_json::Map<String, Value>| async move {
+            Ok(json!({"got": arguments}))
+        });
         options.registry.register(RegisteredTool::new(&name, &about, handler).unwrap()).unwrap();
     }
     let mut demo = UpstreamSpec::new("demo", Endpoint::Demo);
@@ -284,9 +286,13 @@ async fn candidates_are_named_as_in_the_list() {
     let listed = names(&service.get("/tools/openai").await);
     let wire = ["My_Server__prod____add", "demo_two__add"];
     assert!(wire.iter().all(|name| listed.contains(&(*name).to_owned())), "{listed:?}");
-    let result = execute(&service, &json!({"provider": "openai"}), "add", &json!({"a": 1, "b": 2})).await;
-    let text = result.to_string();
-    assert!(text.contains("use one of: My_Server__prod____add, demo_two__add"), "{text}");
+    let function = json!({"name": "add", "arguments": "{\"a\":1,\"b\":2}"});
+    let calls = json!([{"id": "c1", "type": "function", "function": function}]);
+    let body = json!({"provider": "openai", "call": {"role": "assistant", "tool_calls": calls}});
+    let answer = service.post("/execute", &body.to_string()).await;
+    let message = answer.json()["messages"][0]["content"].to_string();
+    assert!(message.contains("use one of: My_Server__prod____add, demo_two__add"), "{}", answer.body);
+    assert_eq!(answer.json()["candidates"], json!(wire), "{}", answer.body);
     for name in wire {
         let result = execute(&service, &json!({"provider": "openai"}), name, &json!({"a": 1, "b": 2})).await;
         assert_eq!(result["structuredContent"]["result"], 3, "{name}: {result}");

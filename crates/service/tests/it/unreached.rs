@@ -136,7 +136,7 @@ async fn a_name_that_nobody_has_is_not_found_and_says_whose_tools_are_not_known(
 async fn a_name_of_several_tools_gives_their_names() {
     let specs = ["one", "two"].map(|id| UpstreamSpec::new(id, Endpoint::Demo));
     let service = Service::with_servers(specs.into(), |_| {}).await;
-    let candidates = json!(["mcp__one__add", "mcp__two__add"]);
+    let candidates = json!(["one__add", "two__add"]);
     let call = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
     let body = json!({"provider": "openai", "call": call}).to_string();
     let direct = service.post("/call_tool", r#"{"tool":"add","arguments":{"a":1,"b":2}}"#).await;
