@@ -169,9 +169,7 @@ fn names_lead_to_tools() {
         (
             None,
             "mcp__a__b__c",
-            Err(
-                "tool `mcp__a__b__c` is offered by several servers; name the server or use one of: `b__c` of server `a`, `c` of server `a__b`",
-            ),
+            Err("tool `mcp__a__b__c` is offered by several servers; name the server or use one of: b__c, c"),
         ),
         (None, "nope", Err("no server has a tool `nope`")),
         (None, "mcp__git__nope", Err("server `git` has no tool `nope`")),
