@@ -18,7 +18,7 @@ pub enum Fate {
     Encoded,
     /// A description says it.
     Described,
-    /// A pure annotation that went away.
+    /// It went away: a pure annotation, or what a bare form leaves out.
     Dropped,
 }
 

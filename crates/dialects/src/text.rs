@@ -25,7 +25,7 @@ pub(crate) fn compose<'a>(
     description: Option<Cow<'a, str>>,
     notes: &[Note<'a>],
 ) -> Option<Cow<'a, str>> {
-    if notes.is_empty() {
+    if notes.is_empty() || style == TextStyle::None {
         return description;
     }
     let mut text = description.unwrap_or_default().into_owned();
@@ -73,7 +73,11 @@ pub(crate) fn compose<'a>(
         TextStyle::Important if !sentences.is_empty() => {
             append(&mut text, "\n\n", &format!("IMPORTANT: {}", sentences.join(", ")));
         }
-        TextStyle::Hints | TextStyle::Json | TextStyle::Constraints | TextStyle::Important => {
+        TextStyle::Hints
+        | TextStyle::Json
+        | TextStyle::Constraints
+        | TextStyle::Important
+        | TextStyle::None => {
             for sentence in &sentences {
                 let separator = if text.ends_with(['.', '!', '?']) { " " } else { ". " };
                 append(&mut text, separator, sentence);
@@ -124,7 +128,7 @@ fn sentence(style: TextStyle, name: &str, value: &Value) -> String {
             TextStyle::Constraints => templates(keyword, value)?[0],
             TextStyle::Important => templates(keyword, value)?[1],
             TextStyle::Hints => return hint(keyword, value),
-            TextStyle::Json => return None,
+            TextStyle::Json | TextStyle::None => return None,
         };
         let text = if keyword == Keyword::Enum { listed(value) } else { plain(value) };
         Some(match template.split_once('#') {

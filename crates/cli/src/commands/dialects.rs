@@ -214,6 +214,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 NullStyle::TypeList => r#"a list of types, ["string", "null"]"#,
                 NullStyle::Branch => r#"a branch of anyOf, {"type": "null"}"#,
                 NullStyle::Nullable => r#""nullable": true"#,
+                NullStyle::Spelled => "the text (null)",
             },
         ),
         ("lists of types", yes_no(rebuild.type_lists, "no: one branch for each")),
@@ -253,6 +254,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 AnyOfStyle::Free => "anything",
                 AnyOfStyle::Annotated => "title, description, default",
                 AnyOfStyle::Alone => "nothing",
+                AnyOfStyle::Never => "no such keyword",
             },
         ),
         (
@@ -270,6 +272,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 Anything::Empty => "{}",
                 Anything::Scalars => "scalars as they are, arrays and objects as JSON text",
                 Anything::Definition => "a recursive definition",
+                Anything::Text => "text, all else as JSON text",
             },
         ),
         (
@@ -287,6 +290,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 TextStyle::Important => "IMPORTANT: …",
                 TextStyle::Json => r#"{"minLength": 5}"#,
                 TextStyle::Hints => ". Use ISO 8601 date-time format",
+                TextStyle::None => "not written",
             },
         ),
     ];

@@ -5,8 +5,8 @@ use toml::Table;
 use toml::de::DeTable;
 
 use super::{
-    Additional, Defaults, Dialect, EditRules, Lowering, NullStyle, RebuildRules, RefStyle, SchemaRules,
-    Verdict,
+    Additional, AnyOfStyle, Defaults, Dialect, EditRules, Lowering, NullStyle, RebuildRules, RefStyle,
+    SchemaRules, Verdict,
 };
 use crate::schema::{Keyword, Kind};
 
@@ -119,9 +119,8 @@ fn followed_by_rebuild(
     let keep_if = |kept: bool| if kept { Verdict::Keep } else { Verdict::Describe };
     match keyword {
         K::Enum if written == Verdict::Hint => Verdict::Hint,
-        K::Type | K::Description | K::Properties | K::Required | K::Items | K::Enum | K::AnyOf => {
-            Verdict::Keep
-        }
+        K::Type | K::Description | K::Properties | K::Required | K::Items | K::Enum => Verdict::Keep,
+        K::AnyOf => keep_if(rules.any_of != AnyOfStyle::Never),
         K::Default => match schema.defaults {
             Defaults::Keep => Verdict::Keep,
             Defaults::Strip => Verdict::Drop,
@@ -151,6 +150,7 @@ fn decided_by(schema: &SchemaRules, name: &str) -> Option<&'static str> {
     match Keyword::parse(name)? {
         Keyword::Default => Some("defaults"),
         Keyword::AdditionalProperties => Some("additional"),
+        Keyword::AnyOf => Some("any-of"),
         Keyword::Nullable => Some("null"),
         Keyword::Ref | Keyword::Defs | Keyword::Definitions => Some("refs"),
         _ => None,

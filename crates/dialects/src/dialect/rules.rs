@@ -242,6 +242,8 @@ pub enum NullStyle {
     Branch,
     /// `"nullable": true`
     Nullable,
+    /// By the text `(null)`, beside the one type that the other values have.
+    Spelled,
 }
 
 /// How local references are said.
@@ -287,7 +289,7 @@ pub enum EmptyObject {
     Never,
 }
 
-/// What may stand beside `anyOf`.
+/// Whether there is `anyOf`, and what may stand beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnyOfStyle {
@@ -298,6 +300,8 @@ pub enum AnyOfStyle {
     Annotated,
     /// Nothing.
     Alone,
+    /// There is no such keyword: every node has one type.
+    Never,
 }
 
 /// How an unrestricted value is said.
@@ -311,6 +315,8 @@ pub enum Anything {
     Scalars,
     /// A recursive definition.
     Definition,
+    /// Text as it is, everything else as JSON text.
+    Text,
 }
 
 /// The style of constraints in descriptions.
@@ -326,6 +332,8 @@ pub enum TextStyle {
     Json,
     /// `. Use ISO 8601 date-time format`
     Hints,
+    /// Not at all: what the schema cannot say is left out.
+    None,
 }
 
 impl TextStyle {
@@ -336,6 +344,7 @@ impl TextStyle {
                 matches!(keyword, Keyword::AdditionalProperties | Keyword::Format | Keyword::Pattern)
             }
             Self::Json | Self::Constraints | Self::Important => keyword.is_constraint(),
+            Self::None => false,
         }
     }
 }
@@ -353,7 +362,7 @@ pub enum Defaults {
     Describe,
 }
 
-/// Formats that a dialect takes, by type; absent: any.
+/// Formats that a dialect takes, by type; absent, or `*` among them: any.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Formats {
@@ -466,7 +475,7 @@ pub struct RebuildRules {
     pub additional: Additional,
     /// Which objects without properties are taken.
     pub empty_object: EmptyObject,
-    /// What may stand beside `anyOf`.
+    /// Whether there is `anyOf`, and what may stand beside it.
     pub any_of: AnyOfStyle,
     /// Largest `minItems` that is taken; absent: any.
     pub min_items_up_to: Option<u64>,

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Guard, Look, Watch};
 use crate::names;
+use crate::schema::TypeSet;
 
 /// How one value travels.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -27,6 +28,8 @@ pub(crate) enum Codec {
     Text,
     /// Scalars as they are, arrays and objects as JSON text.
     Containers,
+    /// Text as it is, values of these other types as JSON text.
+    LooseText(TypeSet),
     /// Any value; objects as `{"entries": [{key, value}]}` at every depth.
     Anything,
     /// Null by a word, everything else by the inner way.

@@ -24,11 +24,14 @@ impl Pass<'_> {
             (Codec::Entries(entries), value) => self.decode_entries(entries, value),
             (Codec::Labels(labels), value) => decode_label(labels, value),
             (Codec::Containers, value) => Ok(text::decode_container(value)),
+            (Codec::LooseText(others), value) => Ok(text::decode_loose(value, *others)),
             (Codec::Anything, value) => Ok(decode_anything(value)),
             (Codec::SpelledNull(inner), Value::String(text)) => match text::unescape_null(text) {
                 None => Ok(Value::Null),
                 Some(text) => self.decode_with(inner, &Value::String(text)),
             },
+            // What says null by a word is often written as a plain null all the same.
+            (Codec::SpelledNull(_), Value::Null) => Ok(Value::Null),
             (Codec::SpelledNull(inner), other) => self.decode_with(inner, other),
             (Codec::Union(branches), value) => self.decode_union(branches, value),
             (Codec::Definition(index), value) => self.decode_with(self.plan.definition(*index)?, value),

@@ -37,6 +37,7 @@ impl Pass<'_> {
                 .ok_or_else(|| PlanError::new(format!("{value} is not one of the allowed values"))),
             (Codec::Text, value) => Ok(Value::String(value.to_string())),
             (Codec::Containers, value) => Ok(text::encode_container(value)),
+            (Codec::LooseText(others), value) => Ok(text::encode_loose(value, *others)),
             (Codec::Anything, value) => Ok(encode_anything(value)),
             (Codec::SpelledNull(_), Value::Null) => Ok(Value::String(text::NULL_TEXT.to_owned())),
             (Codec::SpelledNull(inner), value) => Ok(text::escape_null(self.encode_with(inner, value)?)),

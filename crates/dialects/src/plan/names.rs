@@ -41,6 +41,7 @@ impl Plan {
             | Codec::Labels(_)
             | Codec::Text
             | Codec::Containers
+            | Codec::LooseText(_)
             | Codec::Anything => (name.to_owned(), &Codec::Same),
         }
     }
@@ -65,6 +66,7 @@ impl Plan {
             | Codec::Labels(_)
             | Codec::Text
             | Codec::Containers
+            | Codec::LooseText(_)
             | Codec::Anything => None,
         }
     }

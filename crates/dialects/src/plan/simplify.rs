@@ -62,6 +62,7 @@ pub(crate) fn does_nothing(codec: &Codec, innocent: &[bool]) -> bool {
         | Codec::Labels(_)
         | Codec::Text
         | Codec::Containers
+        | Codec::LooseText(_)
         | Codec::Anything
         | Codec::SpelledNull(_) => false,
     }
@@ -91,6 +92,7 @@ fn clean(codec: &mut Codec, innocent: &[bool]) {
         | Codec::Labels(_)
         | Codec::Text
         | Codec::Containers
+        | Codec::LooseText(_)
         | Codec::Anything
         | Codec::Definition(_) => {}
     }

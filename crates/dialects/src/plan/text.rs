@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::schema::TypeSet;
+
 /// The word for a real null where a plain null stands for "absent".
 pub(crate) const NULL_TEXT: &str = "(null)";
 
@@ -33,6 +35,33 @@ pub(super) fn decode_container(value: &Value) -> Value {
         }
     }
     value.clone()
+}
+
+/// What JSON text holds, where values of the types `others` travel as JSON text beside plain text; `None` where `text` is plain.
+fn loose_value(text: &str, others: TypeSet) -> Option<Value> {
+    // Most texts are no JSON, which their first byte shows.
+    let first = *text.trim_start().as_bytes().first()?;
+    if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
+        return None;
+    }
+    match crate::unrepeated::from_str(text).ok()? {
+        // Quotes are ours only around a text that would be read as something else without them.
+        Value::String(inner) => loose_value(&inner, others).map(|_| Value::String(inner)),
+        parsed => others.contains(TypeSet::of(&parsed)).then_some(parsed),
+    }
+}
+
+pub(super) fn encode_loose(value: &Value, others: TypeSet) -> Value {
+    let as_json = match value {
+        Value::String(text) => loose_value(text, others).is_some(),
+        other => others.contains(TypeSet::of(other)),
+    };
+    if as_json { Value::String(value.to_string()) } else { value.clone() }
+}
+
+pub(super) fn decode_loose(value: &Value, others: TypeSet) -> Value {
+    let parsed = value.as_str().and_then(|text| loose_value(text, others));
+    parsed.unwrap_or_else(|| value.clone())
 }
 
 /// Whether `text` is the word for null behind any number of backslashes.

@@ -107,7 +107,12 @@ fn a_key_that_the_mechanism_cannot_honour_is_an_error() {
 #[test]
 fn a_verdict_that_the_mechanism_ignores_is_an_error() {
     for (extends, rule, mechanism, instead) in [
-        ("gemini", "anyOf = \"describe\"", "rebuild", "write \"keep\" or remove it"),
+        (
+            "gemini",
+            "anyOf = \"describe\"",
+            "rebuild",
+            "write \"keep\" or remove it; `schema.any-of` decides it",
+        ),
         ("gemini", "type = \"drop\"", "rebuild", "write \"keep\" or remove it"),
         ("gemini", "not = \"keep\"", "rebuild", "write \"describe\" or remove it"),
         ("gemini", "minLength = \"drop\"", "rebuild", "write \"describe\" or remove it"),

@@ -32,7 +32,11 @@ pub(crate) fn config(default: u32) -> ProptestConfig {
 
 /// Whether null is said as JSON Schema says it, so that a validator can read what is lowered.
 pub(crate) fn writes_null(translator: &Translator) -> bool {
-    translator.dialect().schema.rebuild().is_none_or(|rules| rules.null != NullStyle::Nullable)
+    translator
+        .dialect()
+        .schema
+        .rebuild()
+        .is_none_or(|rules| !matches!(rules.null, NullStyle::Nullable | NullStyle::Spelled))
 }
 
 fn translators(open: Open) -> Vec<Translator> {

@@ -17,6 +17,8 @@ pub(crate) struct Reach {
     pub(crate) conditions: usize,
     /// Whether a value of any kind is written with a definition that takes it as it is, where the dialect has definitions.
     pub(crate) defines_anything: bool,
+    /// Whether objects that have structures of their own under one key are written apart, where a dialect has no unions.
+    pub(crate) apart: bool,
     /// How many references may stand around one to each schema for it to be written out; absent: any number.
     pub(crate) expansion: Option<Rc<HashMap<*const Value, usize>>>,
     /// Whether words may refer to where a schema is written, instead of repeating it.
@@ -37,6 +39,7 @@ impl Reach {
             levels: usize::MAX,
             conditions: 3,
             defines_anything: true,
+            apart: false,
             expansion: None,
             refers: true,
             unwritten,

@@ -61,29 +61,44 @@ impl<'a> Reader<'a, '_> {
     /// Turns unions into alternatives of one object.
     pub(crate) fn fold(&mut self, unions: Vec<UnionPart<'a>>, view: &mut View<'a>) {
         for union in unions {
-            let mut set: Vec<Vec<ObjectPart<'a>>> = Vec::with_capacity(union.branches.len());
-            let mut branches = Vec::with_capacity(union.branches.len());
-            for branch in self.branches(&union) {
-                if let Some(mut folded) = self.fold_branch(branch, 4) {
-                    set.append(&mut folded.alternatives);
-                    view.conditional.append(&mut folded.unsaid);
-                    branches.push(folded);
-                }
-            }
-            let mut reason = "properties of all alternatives together, their rules in the description";
-            let choice = Choice { keyword: union.keyword, branches };
-            let mut room = Room { left: LONGEST_CONDITIONS, cut: false };
-            let base: Vec<&ObjectPart<'a>> = view.objects.iter().collect();
-            if let Some(conditions) = conditions(&choice.branches, &base, &mut room) {
-                let sentence = format!("{} these must hold: {}", choice.rule(), conditions.join(" | "));
-                view.notes.push(Note::Sentence(Cow::Owned(sentence)));
-                if room.cut {
-                    reason = "properties of all alternatives together; some of their rules are too long to be written";
-                }
-            }
+            let branches = self.branches(&union);
+            let cut = self.fold_alternatives(union.keyword, branches, view);
+            let reason = if cut {
+                "properties of all alternatives together; some of their rules are too long to be written"
+            } else {
+                "properties of all alternatives together, their rules in the description"
+            };
             self.rewritten(union.source.path, union.keyword.name(), Some(union.original), reason);
-            view.alternatives.push(set);
         }
+    }
+
+    /// Turns `sources`, of which one must hold, into alternatives of one object; `true` if some of their rules are not said.
+    pub(crate) fn fold_alternatives(
+        &mut self,
+        keyword: Keyword,
+        sources: Vec<Source<'a>>,
+        view: &mut View<'a>,
+    ) -> bool {
+        let mut set: Vec<Vec<ObjectPart<'a>>> = Vec::with_capacity(sources.len());
+        let mut branches = Vec::with_capacity(sources.len());
+        for branch in sources {
+            if let Some(mut folded) = self.fold_branch(branch, 4) {
+                set.append(&mut folded.alternatives);
+                view.conditional.append(&mut folded.unsaid);
+                branches.push(folded);
+            }
+        }
+        let choice = Choice { keyword, branches };
+        let mut room = Room { left: LONGEST_CONDITIONS, cut: false };
+        let base: Vec<&ObjectPart<'a>> = view.objects.iter().collect();
+        let conditions = conditions(&choice.branches, &base, &mut room);
+        let is_said = conditions.is_some();
+        if let Some(conditions) = conditions {
+            let sentence = format!("{} these must hold: {}", choice.rule(), conditions.join(" | "));
+            view.notes.push(Note::Sentence(Cow::Owned(sentence)));
+        }
+        view.alternatives.push(set);
+        is_said && room.cut
     }
 
     /// One alternative; `None` where it takes no object.

@@ -14,7 +14,7 @@ pub(crate) use chain::{Chain, Reach};
 use serde_json::Value;
 
 use super::Size;
-use crate::dialect::{Defaults, Dialect, SchemaRules};
+use crate::dialect::{Defaults, Dialect, SchemaRules, TextStyle};
 use crate::names::KeyTable;
 use crate::options::Options;
 use crate::report::{Changes, Entry, Fate, PathId, Step};
@@ -56,6 +56,8 @@ pub(crate) struct Reader<'a, 'r> {
     pub(crate) branches_left: usize,
     /// Patterns of keys that may still be tried on a key.
     pub(crate) patterns_left: usize,
+    /// Kinds that the alternatives of several unions may be multiplied into for one key.
+    pub(crate) most_kinds: usize,
 }
 
 impl<'a, 'r> Reader<'a, 'r> {
@@ -80,6 +82,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             conditions: 0,
             branches_left: fold::MOST_BRANCHES,
             patterns_left: MOST_PATTERNS,
+            most_kinds: property_sources::MOST_KINDS,
         }
     }
 
@@ -120,9 +123,10 @@ impl<'a, 'r> Reader<'a, 'r> {
         self.change(path, name, value, Fate::Encoded, reason);
     }
 
-    /// Reports that a description says what a keyword said.
+    /// Reports that a description says what a keyword said; that it went away, where descriptions say no such thing.
     pub(crate) fn described(&mut self, path: PathId, name: &'a str, value: Given<'a>, reason: &'static str) {
-        self.change(path, name, value, Fate::Described, reason);
+        let fate = if self.rules.text == TextStyle::None { Fate::Dropped } else { Fate::Described };
+        self.change(path, name, value, fate, reason);
     }
 
     /// Reports that an annotation went away.
@@ -163,7 +167,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         } else {
             &formats.number
         };
-        list.as_ref().is_none_or(|list| list.iter().any(|known| known == format))
+        list.as_ref().is_none_or(|list| list.iter().any(|known| known == format || known == "*"))
     }
 
     /// Whether `path` names the root or a member of a table of definitions, so that nothing else stands there.

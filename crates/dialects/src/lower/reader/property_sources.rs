@@ -8,8 +8,8 @@ use crate::plan::fits;
 use crate::schema::Source;
 use serde_json::Value;
 
-/// Kinds that the alternatives of several unions may be multiplied into for one key.
-const MOST_KINDS: usize = 16;
+/// Kinds that the alternatives of several unions may be multiplied into for one key, unless a mechanism needs more.
+pub(crate) const MOST_KINDS: usize = 16;
 
 /// What parts that hold together say about one key.
 #[derive(Default)]
@@ -138,7 +138,7 @@ impl<'a> Reader<'a, '_> {
                     None => choices.push(found),
                 }
             }
-            if declared || choices.len().saturating_mul(ways.len()) > MOST_KINDS {
+            if declared || choices.len().saturating_mul(ways.len()) > self.most_kinds {
                 // Any of them may hold: what they ask for is not enforced, but what they declare is known.
                 for choice in choices {
                     may.extend(choice.sources);

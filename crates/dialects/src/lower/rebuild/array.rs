@@ -93,11 +93,11 @@ impl<'a> Rebuild<'a, '_> {
         parts: &[ArrayPart<'a>],
         found: &Discovered<'a>,
         length: usize,
-        rest: Option<Lowered<'a>>,
+        mut rest: Option<Lowered<'a>>,
         mut node: Node<'a>,
         inside: Location,
     ) -> Lowered<'a> {
-        let mut positions = Vec::with_capacity(length);
+        let mut positions: Vec<Lowered<'a>> = Vec::with_capacity(length + 1);
         for index in 0..length {
             let mut sources = Vec::with_capacity(parts.len());
             for part in parts {
@@ -116,6 +116,8 @@ impl<'a> Rebuild<'a, '_> {
             let may = self.uncertain_items(found, index);
             positions.push(self.lower_item(&sources, &may, found, inside));
         }
+        let keeps_positions = self.rules.keywords.of(Keyword::PrefixItems) == Verdict::Keep;
+        let shared = if keeps_positions { None } else { Some(self.shared_items(&mut positions, &mut rest)) };
         let codecs: Vec<Codec> = positions.iter().map(|lowered| lowered.codec.clone()).collect();
         let rest_codec = rest.as_ref().map_or(Codec::Same, |lowered| lowered.codec.clone());
         let codec = if codecs.iter().all(|codec| *codec == Codec::Same) && rest_codec == Codec::Same {
@@ -123,11 +125,11 @@ impl<'a> Rebuild<'a, '_> {
         } else {
             Codec::Tuple(Box::new(TupleCodec { positions: codecs, rest: rest_codec }))
         };
-        if self.rules.keywords.of(Keyword::PrefixItems) == Verdict::Keep {
+        let Some(items) = shared else {
             let prefix = positions.into_iter().map(|lowered| lowered.node).collect();
             node.array = Some(Box::new(ArrayNode { prefix, items: rest.map(|lowered| lowered.node) }));
             return Lowered::new(node, codec);
-        }
+        };
         for part in parts {
             if let Some((name, _)) = part.prefix
                 && let Some(original) = part.source.schema.member(name)
@@ -135,21 +137,29 @@ impl<'a> Rebuild<'a, '_> {
                 self.describe(part.source.path, name, original, view, "positions share one rule here");
             }
         }
-        let mut nodes: Vec<Node<'a>> = positions
-            .into_iter()
-            .chain(rest)
-            .filter(|lowered| lowered.possible)
-            .map(|lowered| lowered.node)
-            .collect();
-        let items = if nodes.iter().any(|node| node.free) {
-            Node::anything()
-        } else if nodes.len() <= 1 {
-            nodes.pop().unwrap_or_else(Node::anything)
-        } else {
-            self.unite(nodes)
-        };
         node.array = Some(Box::new(ArrayNode { prefix: Vec::new(), items: Some(items) }));
         Lowered::new(node, codec)
+    }
+
+    /// One rule for all positions.
+    fn shared_items(&self, positions: &mut [Lowered<'a>], rest: &mut Option<Lowered<'a>>) -> Node<'a> {
+        let mut nodes: Vec<Node<'a>> = positions
+            .iter_mut()
+            .chain(rest.as_mut())
+            .filter(|lowered| lowered.possible)
+            .map(|lowered| lowered.node.clone())
+            .collect();
+        if nodes.iter().any(|node| node.free) {
+            return Node::anything();
+        }
+        if nodes.len() <= 1 {
+            return nodes.pop().unwrap_or_else(Node::anything);
+        }
+        let items = self.unite(nodes);
+        if items.branches.is_empty() || !self.has_one_type() {
+            return items;
+        }
+        Self::items_as_one_type(positions, rest)
     }
 
     fn rest_sources(&mut self, parts: &[ArrayPart<'a>]) -> Vec<Source<'a>> {

@@ -2,7 +2,7 @@
 //!
 //! References that are written out, recursions and conditions can make many bytes of few. A lowered schema may take twice the
 //! tokens of the original, and half as many again if it is long. Where it takes more it is written once more with less: first
-//! with fewer references, then without a definition of any value, then with fewer levels. What is left out travels as JSON text.
+//! with alternatives apart that one object would say twice (in dialects without unions), then with fewer references, then without a definition of any value, then with fewer levels. What is left out travels as JSON text.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::expansion::Planner;
 use super::reader::{Reach, Reader};
 use super::{LoweredSchema, Rebuild, Size};
-use crate::dialect::{Anything, Dialect, RebuildRules, RefStyle};
+use crate::dialect::{AnyOfStyle, Anything, Dialect, RebuildRules, RefStyle};
 use crate::options::{Growth, Options};
 use crate::text::Note;
 use crate::tokens::{json_bytes, value_bytes};
@@ -56,6 +56,9 @@ impl<'a> Attempts<'a, '_> {
         let mut shares = SHARES.iter();
         let mut levels = LEVELS.iter();
         let mut corrections = 0;
+        // Alternatives can be written in two ways where there are no unions: the cheaper one is kept.
+        let mut has_other_way = self.choices.any_of == AnyOfStyle::Never;
+        let mut together = None;
         loop {
             let attempt = self.write(reach.clone());
             if !attempt.abandoned && !attempt.unwritten.is_empty() {
@@ -66,8 +69,10 @@ impl<'a> Attempts<'a, '_> {
                 reach.unwritten = Rc::new(known.chain(attempt.unwritten).collect());
                 continue;
             }
+            let mut spent = usize::MAX;
             if !attempt.abandoned {
                 let bytes = cost(&attempt.lowered);
+                spent = bytes;
                 if bytes <= most {
                     return attempt.lowered;
                 }
@@ -75,6 +80,15 @@ impl<'a> Attempts<'a, '_> {
                     cheapest = Some((bytes, attempt.lowered));
                 }
                 deepest = attempt.deepest;
+            }
+            if has_other_way {
+                has_other_way = false;
+                together = Some(spent);
+                reach = Reach { apart: true, unwritten: Rc::default(), ..reach };
+                continue;
+            }
+            if let Some(together) = together.take() {
+                reach = Reach { apart: spent < together, unwritten: Rc::default(), ..reach };
             }
             if let Some(shorter) = self.with_fewer_references(&reach, &mut shares, most) {
                 reach = shorter;

@@ -43,6 +43,12 @@ impl<'a> Rebuild<'a, '_> {
         may: &[Source<'a>],
         location: Location,
     ) -> Lowered<'a> {
+        if self.has_one_type()
+            && let Some(mut lowered) = self.kinds_as_one_type(kinds, may, location)
+        {
+            self.spell_null(&mut lowered, None, None);
+            return lowered;
+        }
         let inside = Location { in_union: true, ..location };
         let mut alternatives = Vec::with_capacity(kinds.len());
         for sources in kinds {
@@ -50,7 +56,9 @@ impl<'a> Rebuild<'a, '_> {
             let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
             alternatives.push(Alternative::new(lowered, mcp));
         }
-        self.join(alternatives)
+        let mut lowered = self.join(alternatives);
+        self.spell_null(&mut lowered, None, None);
+        lowered
     }
 }
 

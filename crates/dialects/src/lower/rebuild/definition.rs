@@ -38,6 +38,13 @@ impl<'a> Rebuild<'a, '_> {
                 node.types = node.types.or(TypeSet::NULL);
                 Lowered::new(node, Codec::Containers)
             }
+            Anything::Text => {
+                self.encoded(view.path, "type", None, "values of any kind but text travel as JSON text");
+                let words = Cow::Borrowed("Text as it is, or JSON text of any other value");
+                let node = Node { description: Some(words), ..Node::of(TypeSet::STRING.or(TypeSet::NULL)) };
+                let others = TypeSet::ALL.without(TypeSet::STRING).without(TypeSet::NULL);
+                Lowered::new(node, Codec::LooseText(others))
+            }
             Anything::Definition => {
                 if !self.chain.reach.defines_anything {
                     self.encoded(view.path, "type", None, "JSON text: writing it out would cost too much");

@@ -123,7 +123,7 @@ impl<'a> Rebuild<'a, '_> {
     }
 
     /// The name by which words speak of a schema.
-    fn explain(&mut self, source: Source<'a>) -> String {
+    pub(super) fn explain(&mut self, source: Source<'a>) -> String {
         if let Some(name) = self.explained.get(&std::ptr::from_ref(source.schema)) {
             return name.clone();
         }
@@ -146,7 +146,7 @@ impl<'a> Rebuild<'a, '_> {
 
     /// A schema whose references name other ones; those that have not been explained yet go `ahead`. Its depth is bounded by the
     /// budget.
-    fn with_named_references(&mut self, source: Source<'a>, ahead: &mut Vec<Source<'a>>) -> Value {
+    pub(super) fn with_named_references(&mut self, source: Source<'a>, ahead: &mut Vec<Source<'a>>) -> Value {
         match source.schema {
             Value::Object(members) => {
                 let resource = self.resolver.resource_of(source.schema, source.resource);

@@ -10,11 +10,14 @@ mod depth;
 mod expansion;
 mod guard;
 mod json_text;
+mod loose_text;
 mod node;
 mod object;
+mod one_type;
 mod position;
 mod root;
 mod shared;
+mod spelled_null;
 mod typed;
 mod union;
 mod values;
@@ -27,7 +30,7 @@ use serde_json::Value;
 
 use super::reader::Reader;
 use super::{LoweredSchema, Size, reader};
-use crate::dialect::{Additional, Dialect, Limits, RebuildRules, RefStyle};
+use crate::dialect::{Additional, AnyOfStyle, Dialect, Limits, RebuildRules, RefStyle};
 use crate::plan::{Codec, Guard};
 use crate::schema::Source;
 use json_text::FirstUses;
@@ -71,6 +74,8 @@ pub(super) struct Rebuild<'a, 'r> {
     comparisons: Cell<usize>,
     /// Whether an alternative of the plan looks at definitions.
     guarded: bool,
+    /// Alternatives that are being written as one object, each inside the one before.
+    folding: Vec<&'a Value>,
 }
 
 /// A definition that the lowered schema refers to.
@@ -116,6 +121,10 @@ impl<'a, 'r> Rebuild<'a, 'r> {
         choices: &'r RebuildRules,
     ) -> Self {
         reader.closed = matches!(choices.additional, Additional::Closed | Additional::Declared);
+        if choices.any_of == AnyOfStyle::Never {
+            // Unions of objects are folded everywhere: what distinguishes them is to keep its type.
+            reader.most_kinds = union::MOST_BRANCHES;
+        }
         reader.declares_required |= choices.all_required || reader.closed;
         let room = 256 + 4 * size.nodes;
         let node_limit = reader.options.budget.nodes.min(room);
@@ -138,6 +147,7 @@ impl<'a, 'r> Rebuild<'a, 'r> {
             explained: HashMap::new(),
             comparisons: Cell::new(guard::MOST_COMPARISONS),
             guarded: false,
+            folding: Vec::new(),
         };
         if size.has_references && dialect.schema.refs == RefStyle::Defs {
             rebuild.find_shared();

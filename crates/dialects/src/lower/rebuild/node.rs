@@ -224,7 +224,7 @@ impl Writer<'_> {
 
     fn null_needs_branch(&self, node: &Node<'_>, others: TypeSet) -> bool {
         match self.choices.null {
-            NullStyle::Nullable => false,
+            NullStyle::Nullable | NullStyle::Spelled => false,
             NullStyle::Branch => node.values.is_none() || self.choices.type_required,
             NullStyle::TypeList => {
                 !self.choices.type_lists

@@ -193,7 +193,7 @@ impl<'a> Rebuild<'a, '_> {
 
     /// The escaped forms of texts of `node` that could be mistaken for the word for null, unless it takes them anyway.
     #[inline(never)]
-    fn escaped_nulls(&self, node: &Node<'a>) -> Vec<&'static str> {
+    pub(super) fn escaped_nulls(&self, node: &Node<'a>) -> Vec<&'static str> {
         let mut left = NULLS.to_vec();
         self.retain_refused(node, &mut left, 8);
         let taken = |text: &str| !left.contains(&text);

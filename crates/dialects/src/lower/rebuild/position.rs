@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::json_text::is_composite;
 use super::reader::view::View;
 use super::{Node, Rebuild};
-use crate::dialect::RefStyle;
+use crate::dialect::{NullStyle, RefStyle};
 use crate::json::Json;
-use crate::plan::Codec;
+use crate::plan::{Codec, NULL_TEXT};
 use crate::report::PathId;
-use crate::schema::{Members, Source, TypeSet};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 
 /// A lowered position.
 #[derive(Clone, Debug)]
@@ -91,12 +91,14 @@ impl<'a> Rebuild<'a, '_> {
             view.conditional.extend(more);
         }
         let is_deep = self.depth > self.chain.reach.levels && view.cut.is_none() && is_composite(&view);
-        let lowered = if is_deep {
+        let default = view.hints.iter().find(|(keyword, ..)| *keyword == Keyword::Default).map(|hint| hint.1);
+        let mut lowered = if is_deep {
             self.lower_described(sources, &view)
         } else {
             self.note_written(sources, mark);
             self.lower_view(&mut view, location)
         };
+        self.spell_null(&mut lowered, first, default);
         self.chain.truncate(mark);
         self.depth -= 1;
         self.conditions -= under_condition;
@@ -204,11 +206,15 @@ impl<'a> Rebuild<'a, '_> {
 
     /// Null alone.
     pub(crate) fn lower_null(&mut self) -> Lowered<'a> {
-        if self.choices.null == crate::dialect::NullStyle::Nullable {
-            // There is no null type here: a label stands for it.
-            let node = Node { values: Some(vec![Json::literal("null")]), ..Node::of(TypeSet::STRING) };
-            return Lowered::new(node, Codec::Labels(vec![("null".into(), Value::Null)]));
-        }
-        Lowered::new(Node::of(TypeSet::NULL), Codec::Same)
+        let label = match self.choices.null {
+            NullStyle::Nullable => "null",
+            NullStyle::Spelled => NULL_TEXT,
+            NullStyle::TypeList | NullStyle::Branch => {
+                return Lowered::new(Node::of(TypeSet::NULL), Codec::Same);
+            }
+        };
+        // There is no null type here: a label stands for it.
+        let node = Node { values: Some(vec![Json::literal(label)]), ..Node::of(TypeSet::STRING) };
+        Lowered::new(node, Codec::Labels(vec![(label.into(), Value::Null)]))
     }
 }

@@ -17,9 +17,9 @@ pub(super) const MOST_BRANCHES: usize = 64;
 
 /// One alternative of a union.
 pub(crate) struct Alternative<'a> {
-    lowered: Lowered<'a>,
+    pub(super) lowered: Lowered<'a>,
     /// What MCP values of it look like.
-    mcp: Outline<'a>,
+    pub(super) mcp: Outline<'a>,
 }
 
 impl<'a> Alternative<'a> {
@@ -35,6 +35,11 @@ impl<'a> Rebuild<'a, '_> {
             let unions = std::mem::take(&mut view.unions);
             self.fold(unions, view);
             return self.lower_view_again(view, location);
+        }
+        if self.has_one_type()
+            && let Some(lowered) = self.union_as_one_type(view, location)
+        {
+            return lowered;
         }
         let union = view.unions.remove(0);
         if union.branches.len() > MOST_BRANCHES || view.unions.len() > 3 {
@@ -110,13 +115,18 @@ impl<'a> Rebuild<'a, '_> {
         lowered
     }
 
-    fn lower_view_again(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
+    pub(super) fn lower_view_again(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         self.nodes = self.nodes.saturating_sub(1);
         self.lower_view(view, location)
     }
 
     /// One branch for each type.
     pub(crate) fn split_types(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
+        if self.has_one_type()
+            && let Some(lowered) = self.types_as_one(view)
+        {
+            return lowered;
+        }
         let inside = Location { in_union: true, ..location };
         let mut alternatives = Vec::new();
         let original = view.original("type");
@@ -189,9 +199,16 @@ impl<'a> Rebuild<'a, '_> {
             }
             return lowered;
         }
-        let codec = self.union_codec(&mut kept);
-        let branches = kept.into_iter().map(|alternative| alternative.lowered.node).collect();
-        let mut node = Node { branches, ..Node::default() };
+        let (mut node, codec) = if self.has_one_type() {
+            for alternative in &mut kept {
+                null |= alternative.without_null();
+            }
+            self.join_as_properties(kept)
+        } else {
+            let codec = self.union_codec(&mut kept);
+            let branches = kept.into_iter().map(|alternative| alternative.lowered.node).collect();
+            (Node { branches, ..Node::default() }, codec)
+        };
         if null {
             node.accept_null();
         }
@@ -361,7 +378,7 @@ fn confused(watch: &Watch<'_>, branches: &[Branch], settled: &[&Codec]) -> Vec<b
 }
 
 /// The property that holds values of the alternative with this number.
-fn tag_of(index: usize) -> String {
+pub(super) fn tag_of(index: usize) -> String {
     format!("option_{}", index + 1)
 }
 
