@@ -21,7 +21,7 @@ ORACLES = HERE / "oracles"
 # Every dialect that has a profile in oracles/check.py; grammar-* and metaschema-* profiles are programs, not providers.
 DIALECTS = (
     "openai-chat", "openai-chat-strict", "openai-responses", "openai-responses-strict", "openai-functions",
-    "gemini", "gemini-json", "vertex", "vertex-json", "anthropic", "anthropic-strict", "bedrock", "mistral", "cohere",
+    "gemini", "gemini-json", "gemini-legacy", "vertex", "vertex-json", "anthropic", "anthropic-strict", "bedrock", "mistral", "cohere",
     "ollama", "ollama-openai", "xai", "groq", "deepseek", "deepseek-strict", "moonshot", "dial", "argo",
     "openai-compatible", "vllm", "llamacpp", "lmstudio",
 )

@@ -31,6 +31,7 @@ builtin![
     "dial",
     "gemini",
     "gemini-json",
+    "gemini-legacy",
     "google-compat",
     "groq",
     "openai-compatible",

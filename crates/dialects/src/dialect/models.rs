@@ -183,6 +183,7 @@ mod tests {
         check("gemini-pro", "gemini", Some("google-compat"));
         check("gemini-3-pro", "gemini", Some("google-compat"));
         check("models/gemini-2.5-flash", "gemini", Some("google-compat"));
+        check("google-generativeai/gemini-1.5-pro", "gemini-legacy", Some("google-compat"));
         check("grok-4", "xai", None);
         check("qwen3", "openai-compatible", None);
         check("llama3.1:8b", "ollama", None);

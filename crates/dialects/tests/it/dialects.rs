@@ -13,6 +13,7 @@ const NAMES: &[&str] = &[
     "openai-functions",
     "gemini",
     "gemini-json",
+    "gemini-legacy",
     "vertex",
     "vertex-json",
     "anthropic",
