@@ -59,6 +59,8 @@ def judge(dialect: str, tool) -> tuple[list[str], list[str]]:
             text = " ".join(f"{reason['oracle']} ({reason['kind']}) {reason['path']}: {reason['message']}".split())[:300]
             (limits if row.get("scope") == "list" and dialect == "anthropic-strict" and SHARED_LIMITS.search(reason["message"])
              else errors).append(text)
+        # The SDK takes what it does not know, and leaves it out: the model would never see it.
+        errors += [f"{w['path']}: {w['message']}" for w in row["warnings"] if w["message"] == oracle().S.OLLAMA_DROPS]
     return errors, limits
 
 

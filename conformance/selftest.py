@@ -411,6 +411,10 @@ class Semantics(unittest.TestCase):
                       additionalProperties=False)
         self.check("ollama", chat(limited), {"a": "long", "b": 1}, True)
         self.check("ollama", chat(limited), {"l": ["long"]}, False)  # what stands under items is passed on whole
+        spelled = {"type": "object", "properties": {"a": {"type": "integer", "description": "Write (null) for null"}, "b": {"type": "integer"}}}
+        self.check("ollama", chat(spelled), {"a": "(null)"}, True)
+        self.check("ollama", chat(spelled), {"a": "none"}, False)
+        self.check("ollama", chat(spelled), {"b": "(null)"}, False)
         self.check("openai-chat", chat(limited), {"a": "long"}, False)
         self.check("openai-chat", chat(limited), {"b": 1}, False)
         self.check("openai-chat", chat(obj({"a": {"type": "string", "nullable": True}})), {"a": None}, False)

@@ -99,8 +99,16 @@ def _plain(node: Any, rule: dict, root: bool, whole: bool) -> Any:
         else:
             out["anyOf"] = one
     if not openapi:
-        return _readable(out)
+        return _spelled(_readable(out), rule)
     return _google(out, rule)
+
+
+def _spelled(out: dict, rule: dict) -> dict:
+    """Null by a word that the description explains; the plain one is taken as well."""
+    word, text = rule.get("null"), out.get("description")
+    if word is None or not isinstance(text, str) or not (word in text or "(default: null)" in text):
+        return out
+    return {"anyOf": [out, {"enum": [word, None]}]}
 
 
 def _google(out: dict, rule: dict) -> dict:

@@ -114,6 +114,12 @@ fn a_verdict_that_the_mechanism_ignores_is_an_error() {
             "rebuild",
             "write \"keep\" or remove it; `schema.any-of` decides it",
         ),
+        (
+            "ollama",
+            "anyOf = \"keep\"",
+            "rebuild",
+            "write \"describe\" or remove it; `schema.any-of` decides it",
+        ),
         ("gemini", "type = \"drop\"", "rebuild", "write \"keep\" or remove it"),
         ("gemini", "not = \"keep\"", "rebuild", "write \"describe\" or remove it"),
         ("gemini", "minLength = \"drop\"", "rebuild", "write \"describe\" or remove it"),
