@@ -26,7 +26,7 @@ pub(crate) struct TranslationFlags {
     /// `auto`: strict for each tool that loses nothing by it
     #[arg(long, value_parser = words(STRICT), default_value = "as-named")]
     strict: Strict,
-    /// Whether the layer of the model's family applies: auto, off, or a layer's name
+    /// Whether the layer of the model's family applies: auto, off (the bare form, where the dialect has one), or a layer's name
     #[arg(long, default_value = "auto", value_name = "auto|off|LAYER")]
     compat: String,
     /// Hide a parameter from the model (repeatable)

@@ -32,6 +32,7 @@ builtin![
     "gemini",
     "gemini-json",
     "gemini-legacy",
+    "gemini-bare",
     "google-compat",
     "groq",
     "openai-compatible",
@@ -209,7 +210,7 @@ impl Dialects {
         while let Some(file) = lineage.next() {
             let mut file = file.clone();
             if lineage.peek().is_some() {
-                for key in ["aliases", "layer"] {
+                for key in ["aliases", "bare", "layer"] {
                     file.remove(key);
                 }
             }

@@ -41,6 +41,8 @@ pub struct Dialect {
     pub aliases: Vec<String>,
     /// The dialect that this one changes.
     pub extends: Option<String>,
+    /// The dialect that stands in for this one where a caller wants no more than the bare form (`compat=off`).
+    pub bare: Option<String>,
     /// Whether this is a layer: rules that can be put on top of any dialect.
     #[serde(default)]
     pub layer: bool,

@@ -138,6 +138,11 @@ impl Dialects {
             Some(layer) => self.layered(&choice.dialect, &layer)?,
             None => self.get(&choice.dialect)?,
         };
+        if *compat == Compat::Off
+            && let Some(bare) = &dialect.bare
+        {
+            dialect = self.get(bare)?;
+        }
         if let Some(text_calls) = choice.text_calls {
             dialect.messages.text_calls = text_calls;
         }

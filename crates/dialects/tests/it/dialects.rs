@@ -14,6 +14,7 @@ const NAMES: &[&str] = &[
     "gemini",
     "gemini-json",
     "gemini-legacy",
+    "gemini-bare",
     "vertex",
     "vertex-json",
     "anthropic",

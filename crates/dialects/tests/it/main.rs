@@ -21,6 +21,7 @@ mod limits;
 mod lone_schemas;
 mod metered_drafts;
 mod module_cycles;
+mod one_type;
 mod properties;
 mod prose;
 mod prose_asked;

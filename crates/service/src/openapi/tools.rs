@@ -91,7 +91,11 @@ pub(super) const RENDER: Route =
                 "What happens to an empty `required`.",
             ),
             query("hide", Kind::Texts, "Parameters that the model does not see."),
-            query("compat", Kind::Text, "`auto`, `off` or the name of a layer for a family of models."),
+            query(
+                "compat",
+                Kind::Text,
+                "`auto`, `off` (the bare form, where the dialect has one) or the name of a layer for a family of models.",
+            ),
         ])
         .shared_parameters(FILTERS)
         .answers(&[

@@ -111,3 +111,41 @@ async fn a_list_with_its_report_is_the_list_without_it() {
     assert_eq!(row, &expected);
     assert_eq!(report.as_array().unwrap().len(), meta.as_object().unwrap().len());
 }
+
+#[tokio::test]
+async fn without_compatibility_gemini_gets_the_bare_form_and_arguments_are_still_checked() {
+    let options = FleetOptions::default();
+    let registry = options.registry.clone();
+    let service = Service::with_fleet(Vec::new(), options, |_| {}).await;
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer", "maximum": 9, "default": 3},
+            "query": {"anyOf": [{"type": "string"}, {"type": "null"}]}
+        },
+        "required": ["count"]
+    });
+    let handler = Handler::function(|_| async { Ok(json!("found")) });
+    let definition = json!({"description": "Finds", "inputSchema": schema});
+    registry.register(RegisteredTool::new("find", &definition, handler).unwrap()).unwrap();
+    let mut answer = service.get("/tools/gemini?compat=off&server=*&report=true").await.json();
+    let report = answer.as_object_mut().unwrap().remove("report").unwrap();
+    let expected = json!({"function_declarations": [{
+        "name": "find",
+        "description": "Finds",
+        "parameters": {
+            "type": "object",
+            "properties": {"count": {"type": "integer"}, "query": {"type": "string", "nullable": true}},
+            "required": ["count"]
+        }
+    }]});
+    assert_eq!(answer, expected);
+    let changes = report[0]["changes"].as_array().unwrap().iter();
+    let mut dropped: Vec<&Value> =
+        changes.filter(|change| change["fate"] == "dropped").map(|change| &change["keyword"]).collect();
+    dropped.sort_by_key(|keyword| keyword.to_string());
+    assert_eq!(dropped, ["default", "maximum"]);
+    let body = json!({"provider": "gemini", "call": {"name": "find", "args": {"count": 30}}}).to_string();
+    let refused = service.post("/execute?compat=off", &body).await.json().to_string();
+    assert!(refused.contains("expected at most 9"), "{refused}");
+}

@@ -4,6 +4,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 
 mod argo;
+mod bare;
 mod defaults;
 mod dial;
 mod providers;
