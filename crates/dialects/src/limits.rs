@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::dialect::Limits;
 use crate::json::Json;
-use crate::report::{Changes, Entry, Fate, PathId};
+use crate::report::{Changes, PathId};
 use crate::schema::Holds;
 use crate::tokens::json_bytes;
 
@@ -172,14 +172,10 @@ fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Change
 
 fn cut_description<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
     let Some(text) = json.as_str().filter(|text| text.chars().count() > limit) else { return json };
-    changes.entries.push(Entry {
-        path,
-        keyword: "description",
-        value: None,
-        fate: Fate::Rewritten,
-        reason: "cut to the length that the provider takes",
-    });
-    Json::from(cut_text(text, limit))
+    let cut = cut_text(text, limit);
+    let original = if let Json::Same(original) = json { Some(original) } else { None };
+    changes.cut(path, original, "cut to the length that the provider takes");
+    Json::from(cut)
 }
 
 fn cut_table<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {

@@ -18,7 +18,7 @@ pub enum Fate {
     Encoded,
     /// A description says it.
     Described,
-    /// It went away: a pure annotation, or what a bare form leaves out.
+    /// It went away: a pure annotation, what a bare form leaves out, or the end of a description that was too long.
     Dropped,
 }
 
@@ -150,6 +150,13 @@ impl Change<'_> {
     pub fn report_bytes(&self) -> usize {
         let value = self.value.map_or(4, value_bytes);
         self.path.len() + self.keyword.len() + self.reason.len() + value + 64
+    }
+}
+
+impl<'a> Changes<'a> {
+    /// Notes that the end of a description was cut off.
+    pub(crate) fn cut(&mut self, path: PathId, value: Option<&'a Value>, reason: &'static str) {
+        self.entries.push(Entry { path, keyword: "description", value, fate: Fate::Dropped, reason });
     }
 }
 

@@ -19,7 +19,7 @@ use crate::lower::{Excess, LoweredSchema, lower, scan};
 use crate::names::legal_names;
 use crate::options::{Options, Strict};
 use crate::plan::Plan;
-use crate::report::{Changes, Fate};
+use crate::report::{Changes, Fate, PathId};
 use crate::schema::Members;
 use crate::text::compose;
 use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
@@ -281,7 +281,7 @@ impl Translator {
         }
         plan.injected =
             self.options.injected.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let description = self.description(dialect, members, name, &tool_notes);
+        let description = self.description(dialect, members, name, &tool_notes, &mut changes);
         let schema = schema.map(|schema| self.empty_required(dialect, schema, has_schema));
         let schema = schema.map(|schema| cut_descriptions(schema, &dialect.limits, &mut changes));
         if let Some(reason) = schema.as_ref().and_then(|schema| over_limit(schema, &dialect.limits)) {
@@ -319,6 +319,7 @@ impl Translator {
         members: &'a Map<String, Value>,
         name: &str,
         notes: &[crate::text::Note<'a>],
+        changes: &mut Changes<'a>,
     ) -> Option<Cow<'a, str>> {
         let own = description_of(members).filter(|text| !text.is_empty() || dialect.tool.blank_description);
         let title = || {
@@ -334,6 +335,8 @@ impl Translator {
         let composed = compose(dialect.schema.text, base.clone(), notes);
         let text = match composed {
             Some(text) if limit > 0 && text.chars().count() > limit => {
+                let reason = "the tool's own description: cut to the length that the provider takes";
+                changes.cut(PathId::ROOT, members.get("description"), reason);
                 Some(shortened(base, &text, notes, limit, dialect))
             }
             other => other,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use gateway_dialects::check::Status;
 use gateway_dialects::{Dialects, Options, Strict, ToolTranslation, Translator};
 use serde_json::{Value, json};
 
@@ -49,6 +50,8 @@ fn descriptions_of_parameters_are_cut_before_their_constraints() {
         .collect();
     let paths: Vec<&str> = cut.iter().filter_map(|change| change["path"].as_str()).collect();
     assert_eq!(paths, ["/properties/description", "/properties/list/items"]);
+    assert!(cut.iter().all(|change| change["fate"] == "dropped"), "{cut:?}");
+    assert_eq!(cut[1]["value"], "x".repeat(100));
 }
 
 #[test]
@@ -113,14 +116,26 @@ fn strict_is_not_chosen_where_its_limits_are_passed() {
 }
 
 #[test]
-fn azure_cuts_long_descriptions_of_tools() {
-    let tool = json!({"name": "t", "description": "ä".repeat(3000), "inputSchema": {"type": "object", "properties": {}}});
+fn azure_cuts_long_descriptions_of_tools_and_reports_it() {
+    let tool = |length: usize| json!({"name": "t", "description": "ä".repeat(length), "inputSchema": {"type": "object", "properties": {}}});
     let dialects = Dialects::builtin();
-    let length = |name: &str| {
-        let translated = Translator::new(&dialects, name, Options::default()).unwrap().translate_one(&tool);
-        translated.definition.unwrap().to_value()["function"]["description"].as_str().unwrap().chars().count()
+    let translator = |name: &str| Translator::new(&dialects, name, Options::default()).unwrap();
+    let check = |name: &str, given: usize, written: usize, status: Status, expected: &[Value]| {
+        let (tool, translator) = (tool(given), translator(name));
+        let translated = translator.translate_one(&tool);
+        let definition = translated.definition.as_ref().unwrap().to_value();
+        let text = definition["function"]["description"].as_str().unwrap();
+        assert_eq!((text.chars().count(), changes(&translated).as_slice()), (written, expected), "{name}");
+        let report = gateway_dialects::check::check("t", std::slice::from_ref(&tool), &[translator]);
+        assert_eq!(report.tools[0].dialects[0].status, status, "{name}");
     };
-    assert_eq!((length("azure-openai"), length("openai-chat")), (1024, 3000));
+    let cut = json!({
+        "path": "", "keyword": "description", "value": "ä".repeat(2781), "fate": "dropped",
+        "reason": "the tool's own description: cut to the length that the provider takes",
+    });
+    check("azure-openai", 2781, 1024, Status::Changed, &[cut]);
+    check("azure-openai", 1024, 1024, Status::Ok, &[]);
+    check("openai-chat", 2781, 2781, Status::Ok, &[]);
 }
 
 #[test]
