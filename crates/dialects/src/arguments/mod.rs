@@ -24,4 +24,4 @@ pub use parse::{ArgumentError, Arguments, BadArguments, Parsed, Repair, check_nu
 pub(crate) use parse::{has_doubles, string_end};
 pub use validate::{Omission, OmissionKind, Validator};
 
-pub(crate) use kinds::{Kinds, accepted_kinds, resolve};
+pub(crate) use kinds::{Kinds, accepted_kinds, kind_name, resolve};

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Detail;
+use crate::arguments::kind_name;
 use crate::schema::Members as _;
 
 /// Levels below which nested parameters are left out.
@@ -160,7 +161,7 @@ impl<'s> Parameters<'s> {
         }
         let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
         if let Some(values) = values.or_else(|| schema.get("const").map(std::slice::from_ref)) {
-            return values.iter().for_each(|value| add(type_of(value)));
+            return values.iter().for_each(|value| add(kind_name(value)));
         }
         let alternatives = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array());
         match (alternatives, left.checked_sub(1)) {
@@ -180,18 +181,6 @@ impl<'s> Parameters<'s> {
 /// Whether a schema allows nothing but null.
 fn is_null(schema: &Value) -> bool {
     schema.text("type") == Some("null") || schema.get("const").is_some_and(Value::is_null)
-}
-
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// What restricts a value; the default is the parameter's own.

@@ -1,5 +1,7 @@
 //! JSON Schema keywords as an enum, so that rules are table look-ups instead of string comparisons.
 
+use serde_json::Value;
+
 macro_rules! keywords {
     ($($variant:ident = $name:literal : $kind:ident $(($holds:ident))?,)*) => {
         /// A keyword that some draft of JSON Schema, an API description or a provider gives a meaning.
@@ -85,6 +87,21 @@ impl Holds {
     /// What the value of the member `name` of a schema is made of.
     pub fn of(name: &str) -> Self {
         Keyword::parse(name).map_or(Self::Nothing, Keyword::holds)
+    }
+
+    /// What the value of the member `name` is made of, in an object that is what `self` says. The names of a table are no keywords.
+    pub(crate) fn inside(self, name: &str) -> Self {
+        if self == Self::Table { Self::Schema } else { Self::of(name) }
+    }
+
+    /// The reference that the member `name` is, in such an object.
+    pub(crate) fn reference_in<'v>(self, name: &str, value: &'v Value) -> Option<&'v str> {
+        if self != Self::Table && name == "$ref" { value.as_str() } else { None }
+    }
+
+    /// Whether the member `name` of such an object is a table of definitions.
+    pub(crate) fn has_definitions_in(self, name: &str) -> bool {
+        self != Self::Table && matches!(name, "$defs" | "definitions")
     }
 }
 

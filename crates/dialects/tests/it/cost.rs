@@ -214,6 +214,29 @@ fn a_budget_overrides_the_proportion() {
     assert!(least <= between && between <= usual, "{least}, {between}, {usual}");
 }
 
+#[test]
+fn words_about_a_schema_keep_properties_with_the_names_of_keywords() {
+    let inner = json!({"type": "object", "properties": {
+        "definitions": {"type": "string", "description": "Terms of the glossary"},
+        "$defs": {"type": "array", "items": {"$ref": "#/definitions/Term"}},
+        "$ref": {"type": "string", "default": {"$ref": "#/definitions/Term", "definitions": 1}}
+    }, "definitions": {"Unused": {"title": "never named"}}});
+    let schema = json!({"type": "object", "properties": {"glossary": inner},
+        "definitions": {"Term": {"type": "object", "properties": {"word": {"description": "Of the trade"}}}}});
+    let words =
+        lowered_with("gemini", &schema, Growth::Tokens(0))["properties"]["glossary"]["description"].clone();
+    let words = words.as_str().unwrap();
+    for part in [
+        r#""definitions":{"type":"string","description":"Terms of the glossary"}"#,
+        r#""$defs":{"type":"array","items":{"$ref":"Term"}}"#,
+        r##""default":{"$ref":"#/definitions/Term","definitions":1}"##,
+        "Of the trade",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    assert!(!words.contains("never named"), "{words}");
+}
+
 /// Whether `schema` has a node with a structure at `location`, which is the names of properties, and `[]` for items.
 fn has_structure(schema: &Value, location: &str) -> bool {
     if let Some(Value::Array(branches)) = schema.get("anyOf") {

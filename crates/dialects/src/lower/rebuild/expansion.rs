@@ -171,12 +171,9 @@ impl<'p, 'a, 'r> Planner<'p, 'a, 'r> {
             Value::Object(members) => {
                 let resource = self.reader.resolver.resource_of(source.schema, source.resource);
                 let is_table = holds == Holds::Table;
-                for (name, value) in members {
-                    if !is_table && matches!(name.as_str(), "$defs" | "definitions") {
-                        continue;
-                    }
+                for (name, value) in members.iter().filter(|(name, _)| !holds.has_definitions_in(name)) {
                     body.bytes += name.len() + 4;
-                    if let (false, "$ref", Value::String(reference)) = (is_table, name.as_str(), value) {
+                    if let Some(reference) = holds.reference_in(name, value) {
                         if let Some(target) = self.reader.resolve(reference, resource) {
                             body.references.push((target, location.clone()));
                         }
@@ -191,8 +188,8 @@ impl<'p, 'a, 'r> Planner<'p, 'a, 'r> {
                     } else if matches!(name.as_str(), "items" | "prefixItems") {
                         location.push_str("[]");
                     }
-                    let inner = if is_table { Holds::Schema } else { Holds::of(name) };
-                    self.read(Source { schema: value, resource, ..source }, inner, location, body);
+                    let inside = Source { schema: value, resource, ..source };
+                    self.read(inside, holds.inside(name), location, body);
                     location.truncate(mark);
                 }
             }

@@ -12,7 +12,7 @@ use super::node::Node;
 use super::position::Lowered;
 use super::reader::view::View;
 use crate::plan::Codec;
-use crate::schema::{Members, Source, TypeSet};
+use crate::schema::{Holds, Members, Source, TypeSet};
 
 const JSON_TEXT: &str = "JSON text";
 
@@ -113,7 +113,7 @@ impl<'a> Rebuild<'a, '_> {
         let mut index = 0;
         while let Some(source) = ahead.get(index).copied() {
             let name = self.explain(source);
-            let schema = self.with_named_references(source, &mut ahead);
+            let schema = self.with_named_references(source, Holds::Schema, &mut ahead);
             let separator = if index == 0 { "" } else { "; " };
             // Writing to a string cannot fail.
             let _ = write!(words, "{separator}{name}: {schema}");
@@ -144,34 +144,36 @@ impl<'a> Rebuild<'a, '_> {
         self.explain(target)
     }
 
-    /// A schema whose references name other ones; those that have not been explained yet go `ahead`. Its depth is bounded by the
-    /// budget.
-    pub(super) fn with_named_references(&mut self, source: Source<'a>, ahead: &mut Vec<Source<'a>>) -> Value {
+    /// What stands in `source`, with references that name other schemas; those that have not been explained yet go `ahead`. Its depth
+    /// is bounded by the budget.
+    pub(super) fn with_named_references(
+        &mut self,
+        source: Source<'a>,
+        holds: Holds,
+        ahead: &mut Vec<Source<'a>>,
+    ) -> Value {
         match source.schema {
-            Value::Object(members) => {
+            Value::Object(members) if holds != Holds::Values => {
                 let resource = self.resolver.resource_of(source.schema, source.resource);
                 let source = Source { resource, ..source };
                 let mut written = serde_json::Map::new();
-                let is_table = |name: &str| matches!(name, "$defs" | "definitions");
-                for (name, value) in members.iter().filter(|(name, _)| !is_table(name)) {
-                    let target = match value {
-                        Value::String(reference) if name == "$ref" => self.resolve(reference, resource),
-                        _ => None,
-                    };
-                    let value = if let Some(target) = target {
-                        Value::String(self.name_of_target(target, ahead))
-                    } else {
-                        let inside = self.inside(source, name, value);
-                        self.with_named_references(inside, ahead)
+                for (name, value) in members.iter().filter(|(name, _)| !holds.has_definitions_in(name)) {
+                    let reference = holds.reference_in(name, value);
+                    let value = match reference.and_then(|reference| self.resolve(reference, resource)) {
+                        Some(target) => Value::String(self.name_of_target(target, ahead)),
+                        None => {
+                            let inside = self.inside(source, name, value);
+                            self.with_named_references(inside, holds.inside(name), ahead)
+                        }
                     };
                     written.insert(name.clone(), value);
                 }
                 Value::Object(written)
             }
-            Value::Array(items) => {
+            Value::Array(items) if holds != Holds::Values => {
                 let written = items.iter().enumerate().map(|(index, item)| {
                     let inside = self.item(source, index, item);
-                    self.with_named_references(inside, ahead)
+                    self.with_named_references(inside, Holds::Schema, ahead)
                 });
                 Value::Array(written.collect())
             }

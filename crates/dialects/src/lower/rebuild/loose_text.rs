@@ -9,7 +9,7 @@ use super::position::Lowered;
 use super::reader::view::View;
 use super::{Node, Rebuild};
 use crate::plan::Codec;
-use crate::schema::{Members, Source, TypeSet};
+use crate::schema::{Holds, Members, Source, TypeSet};
 
 /// Why the type of a position is not what its alternatives say.
 pub(super) const ONE_TYPE: &str = "one type for all alternatives";
@@ -138,11 +138,11 @@ impl<'a> Rebuild<'a, '_> {
     /// A schema in words, with all that it refers to.
     fn form_in_words(&mut self, source: Source<'a>) -> String {
         let mut ahead = Vec::new();
-        let mut words = self.with_named_references(source, &mut ahead).to_string();
+        let mut words = self.with_named_references(source, Holds::Schema, &mut ahead).to_string();
         let mut index = 0;
         while let Some(target) = ahead.get(index).copied() {
             let name = self.explain(target);
-            let schema = self.with_named_references(target, &mut ahead);
+            let schema = self.with_named_references(target, Holds::Schema, &mut ahead);
             // Writing to a string cannot fail.
             let _ = write!(words, "; {name}: {schema}");
             index += 1;

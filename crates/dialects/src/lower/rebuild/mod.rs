@@ -67,6 +67,7 @@ pub(super) struct Rebuild<'a, 'r> {
     referred: HashSet<*const Value>,
     /// Schemas that are written; only where there are references.
     written: HashSet<*const Value>,
+    /// Whether the schema has any references.
     has_references: bool,
     /// Schemas that are described in words, and their names there.
     explained: HashMap<*const Value, String>,

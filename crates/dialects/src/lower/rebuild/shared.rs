@@ -30,16 +30,12 @@ impl<'a> Rebuild<'a, '_> {
                 let resource = self.resolver.resource_of(source.schema, source.resource);
                 let source = Source { resource, ..source };
                 for (name, value) in members {
-                    let inner = if holds == Holds::Table { Holds::Schema } else { Holds::of(name) };
-                    match value {
-                        Value::String(reference) if name == "$ref" && holds != Holds::Table => {
-                            self.find_target(reference, resource);
-                        }
-                        Value::Object(_) | Value::Array(_) if inner != Holds::Values => {
-                            let inside = self.inside(source, name, value);
-                            self.find_references(inside, inner);
-                        }
-                        _ => {}
+                    let inner = holds.inside(name);
+                    if let Some(reference) = holds.reference_in(name, value) {
+                        self.find_target(reference, resource);
+                    } else if inner != Holds::Values && (value.is_object() || value.is_array()) {
+                        let inside = self.inside(source, name, value);
+                        self.find_references(inside, inner);
                     }
                 }
             }
