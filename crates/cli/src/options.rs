@@ -26,6 +26,9 @@ pub(crate) struct TranslationFlags {
     /// `auto`: strict for each tool that loses nothing by it
     #[arg(long, value_parser = words(STRICT), default_value = "as-named")]
     strict: Strict,
+    /// Leave schemas as they came, though the provider may refuse some; for dialects that have such a form
+    #[arg(long)]
+    verbatim: bool,
     /// Whether the layer of the model's family applies: auto, off (the bare form, where the dialect has one), or a layer's name
     #[arg(long, default_value = "auto", value_name = "auto|off|LAYER")]
     compat: String,
@@ -144,6 +147,7 @@ impl TranslationFlags {
         options.defaults = self.defaults;
         options.open = self.open;
         options.strict = self.strict;
+        options.verbatim = self.verbatim;
         options.empty_required = self.empty_required;
         options.hidden.clone_from(&self.hide);
         for pair in &self.inject {
@@ -171,7 +175,12 @@ impl TranslationFlags {
         {
             let _ = writeln!(errors(), "warning: no rule knows the model `{model}`, so it changes nothing");
         }
-        Translator::with(&dialects, dialect, self.options()?).map_err(explained)
+        let options = self.options()?;
+        let translator = Translator::with(&dialects, dialect, options.clone()).map_err(explained)?;
+        if let Some(warning) = options.warning() {
+            let _ = writeln!(errors(), "warning: {warning}");
+        }
+        Ok(translator)
     }
 
     /// A translator; `None` if only a model is named, and no rule knows it.
@@ -216,6 +225,9 @@ pub(crate) fn explained(error: DialectError) -> anyhow::Error {
             "no dialect is known for model `{model}`; choose one with --to, \
              `mcp-tool-gateway dialects` lists them"
         ),
+        DialectError::NoVerbatim { name, known } => {
+            anyhow!("--verbatim: `{name}` has no verbatim form; use one of {}", known.join(", "))
+        }
         _ => anyhow::Error::new(error),
     }
 }

@@ -16,6 +16,9 @@ pub struct Options {
     pub open: Open,
     /// Whether strict forms are used.
     pub strict: Strict,
+    /// Whether schemas stay as they came, though the provider may refuse them. Only defaults and hidden parameters are still
+    /// taken out. Nothing is strict then, and only dialects take it that have a verbatim form.
+    pub verbatim: bool,
     /// Parameters that the model does not see, by name, at the root.
     pub hidden: Vec<String>,
     /// Parameters that are filled in on the way back; they are hidden too.
@@ -29,6 +32,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// What whoever asks for these options should know.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.verbatim.then_some(
+            "verbatim: schemas stay as they came, and providers refuse some of them, such as those with a union at the root or a tuple",
+        )
+    }
+
     /// Whether the model does not see the parameter `name` of the root.
     pub(crate) fn hides(&self, name: &str) -> bool {
         self.hidden.iter().any(|hidden| hidden == name) || self.injected.contains_key(name)

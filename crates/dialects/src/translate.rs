@@ -97,8 +97,12 @@ impl Translator {
         options: Options,
     ) -> Result<Self, DialectError> {
         let dialect = dialect.into();
+        if options.verbatim && !dialect.schema.verbatim {
+            let (name, known) = (dialect.name.clone(), dialects.verbatim());
+            return Err(DialectError::NoVerbatim { name, known });
+        }
         let strict = match (options.strict, &dialect.tool.strict_dialect) {
-            (Strict::Auto, Some(name)) if dialect.tool.strict != StrictField::True => {
+            (Strict::Auto, Some(name)) if dialect.tool.strict != StrictField::True && !options.verbatim => {
                 Some(dialects.get(name)?)
             }
             _ => None,

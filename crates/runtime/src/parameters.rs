@@ -116,6 +116,7 @@ pub fn translation_options(parameters: &Parameters) -> Result<Options, Failure> 
     options.open = parameters.word("open", &words)?.unwrap_or_default();
     let words = [("auto", Strict::Auto), ("as-named", Strict::AsNamed)];
     options.strict = parameters.word("strict", &words)?.unwrap_or_default();
+    options.verbatim = parameters.flag("verbatim")?;
     let words = [("keep", EmptyRequired::Keep), ("omit", EmptyRequired::Omit), ("add", EmptyRequired::Add)];
     options.empty_required = parameters.word("emptyRequired", &words)?;
     options.hidden = parameters.all("hide");

@@ -54,6 +54,28 @@ fn the_seeds_own_tools_are_converted_as_they_stand() {
 }
 
 #[test]
+fn verbatim_leaves_schemas_alone_and_warns() {
+    let schema = json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
+    let list = json!([{"name": "t", "description": "d", "inputSchema": schema}]).to_string();
+    let converted = run(&["convert", "--to", "dial", "--verbatim"], &list);
+    assert_eq!((converted.status, &converted.json()[0]["function"]["parameters"]), (0, &schema));
+    assert!(
+        converted.stderr.starts_with("warning: verbatim: schemas stay as they came"),
+        "{}",
+        converted.stderr
+    );
+    let transformed = run(&["transform", "--to", "argo", "--verbatim"], &schema.to_string());
+    assert_eq!((transformed.status, transformed.json()), (0, schema));
+    assert!(transformed.stderr.starts_with("warning: verbatim: "), "{}", transformed.stderr);
+    for command in ["convert", "transform"] {
+        let refused = run(&[command, "--to", "gemini", "--verbatim"], &list);
+        assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{command}");
+        let message = "--verbatim: `gemini` has no verbatim form; use one of argo, dial, openai-functions";
+        assert!(refused.stderr.contains(message), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn a_schema_under_an_unknown_name_is_warned_about() {
     let report = Scratch::new("warned.json", "");
     let list = json!([{"name": "t", "args_schema": {"type": "object", "properties": {"a": {}}}}]);

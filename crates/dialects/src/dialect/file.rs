@@ -74,6 +74,14 @@ pub enum DialectError {
         /// The model id that was asked for.
         model: String,
     },
+    /// The dialect always adapts schemas to its provider.
+    #[error("dialect `{name}` has no verbatim form; {} have one", known.join(", "))]
+    NoVerbatim {
+        /// The dialect.
+        name: String,
+        /// The dialects that have one.
+        known: Vec<String>,
+    },
     /// A file is not a dialect.
     #[error("dialect file `{origin}`: {cause}")]
     Malformed {
@@ -158,6 +166,12 @@ impl Dialects {
     /// The names of all dialects and layers, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
+    }
+
+    /// The names of the dialects that have a verbatim form, sorted.
+    pub(crate) fn verbatim(&self) -> Vec<String> {
+        let has_one = |name: &&str| self.get(name).is_ok_and(|dialect| dialect.schema.verbatim);
+        self.names().filter(has_one).map(str::to_owned).collect()
     }
 
     /// The own name of the dialect that is called `name` or has it as an alias, then its aliases; none if there is no such

@@ -381,6 +381,9 @@ pub struct SchemaRules {
     /// The mechanism.
     #[serde(flatten)]
     pub lowering: Lowering,
+    /// Whether callers may ask for schemas as they came.
+    #[serde(default)]
+    pub verbatim: bool,
     /// What becomes of `default` unless an option says otherwise.
     #[serde(default)]
     pub defaults: Defaults,

@@ -6,6 +6,7 @@ mod edit;
 mod reader;
 mod rebuild;
 mod scan;
+mod verbatim;
 
 use serde_json::Value;
 
@@ -41,6 +42,9 @@ pub(crate) fn lower<'a>(
     dialect: &Dialect,
     options: &Options,
 ) -> LoweredSchema<'a> {
+    if options.verbatim {
+        return verbatim::leave(Reader::new(schema, size, dialect, options, Reach::full(1)));
+    }
     match &dialect.schema.lowering {
         Lowering::None => LoweredSchema {
             schema: Some(Json::Same(schema)),

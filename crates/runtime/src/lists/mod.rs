@@ -176,6 +176,10 @@ impl Lists {
 
     /// The error for a dialect that is not known.
     pub fn unknown_dialect(&self, error: &DialectError) -> Failure {
+        if let DialectError::NoVerbatim { name, known } = error {
+            let known = known.join(", ");
+            return Failure::request(format!("verbatim: `{name}` has no verbatim form; use one of {known}"));
+        }
         let dialects = &self.dialects.all;
         let aliases =
             dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);

@@ -166,6 +166,11 @@ impl ListRequest {
         lists.unknown_model(self.model.as_deref()?)
     }
 
+    /// What to say of the options.
+    pub fn option_warning(&self) -> Option<&'static str> {
+        self.options.warning()
+    }
+
     /// The same tools, through search.
     #[must_use]
     pub fn searched(&self) -> Self {

@@ -47,8 +47,8 @@ pub(super) const RENDER: Route =
         .described(
             "Schemas are rewritten so that the provider takes them; `report=true` shows what happened to \
              each keyword, which tools are `withheld` and which servers are `missing` or `stale`. `X-Servers-Missing` and \
-             `X-Servers-Stale` as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model. Where the \
-             provider takes fewer tools in one request, the list holds the first by pin, importance and order, and three \
+             `X-Servers-Stale` as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model, and \
+             `X-Tools-Verbatim` that schemas are as they came. Where the provider takes fewer tools in one request, the list holds the first by pin, importance and order, and three \
              tools that search, describe and call all others; `X-Tools-Omitted` counts what is left out, and \
              `X-Tools-Not-Strict` what is not strict because one request does not take more strict tools. The rows of the \
              report have the reasons, as `omitted` and `notStrict`.",
@@ -84,6 +84,12 @@ pub(super) const RENDER: Route =
                 "strict",
                 Kind::Words(&["auto", "as-named"]),
                 "Whether strict mode is chosen by the schema.",
+            ),
+            query(
+                "verbatim",
+                Kind::Flag,
+                "Leaves schemas as they came, though the provider may refuse some; 400 where the dialect has no \
+                 such form.",
             ),
             query(
                 "emptyRequired",

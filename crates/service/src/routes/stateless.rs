@@ -169,10 +169,12 @@ fn chosen(gateway: &Gateway, parameters: &Parameters) -> Result<Result<Translato
     }
 }
 
-/// What the caller should know: that no rule knows the model, and `note`.
+/// What the caller should know: that no rule knows the model, what the options mean, and `note`.
 fn warnings(gateway: &Gateway, parameters: &Parameters, note: Option<String>) -> Vec<String> {
     let unknown = parameters.get("model").and_then(|model| gateway.lists().unknown_model(model));
-    unknown.into_iter().chain(note).collect()
+    let options = translation_options(parameters).ok();
+    let of_options = options.and_then(|options| options.warning()).map(str::to_owned);
+    unknown.into_iter().chain(of_options).chain(note).collect()
 }
 
 /// The answer of `/transform`.

@@ -39,6 +39,9 @@ const STALE: HeaderName = HeaderName::from_static("x-servers-stale");
 /// No rule knows the model that was named.
 const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
 
+/// Schemas are as they came, so that the provider may refuse some.
+const VERBATIM: HeaderName = HeaderName::from_static("x-tools-verbatim");
+
 /// Bytes that are taken as one token.
 const TOKEN_BYTES: usize = 4;
 
@@ -80,6 +83,7 @@ pub(crate) async fn render(
     let old_lists = gateway.stale(&request.scope);
     gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
     let warning = request.model_warning(gateway.lists());
+    let option_warning = request.option_warning();
     let mut response = if request.with_report || request.with_server {
         let mut body = rendered.body.strip_suffix(b"}").unwrap_or_default().to_vec();
         if request.with_server {
@@ -93,7 +97,7 @@ pub(crate) async fn render(
                 ("clashes", hidden_by_clashes(&rendered.catalogue).map(describe_clash).collect()),
                 ("missing", missing.iter().map(describe_missing).collect()),
                 ("stale", old_lists.iter().map(|server| server.as_str().into()).collect()),
-                ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
+                ("warnings", warning.as_deref().into_iter().chain(option_warning).map(Value::from).collect()),
             ];
             for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
                 add_member(&mut body, name, Value::Array(list).to_string().as_bytes());
@@ -108,6 +112,9 @@ pub(crate) async fn render(
     note_limits(&mut response, &rendered);
     if warning.is_some() {
         response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
+    }
+    if option_warning.is_some() {
+        response.headers_mut().insert(VERBATIM, HeaderValue::from_static("true"));
     }
     Ok(named(response, &missing, &old_lists))
 }

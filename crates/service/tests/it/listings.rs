@@ -149,6 +149,32 @@ async fn an_unknown_model_is_told() {
 }
 
 #[tokio::test]
+async fn verbatim_schemas_come_with_a_warning() {
+    let service = Service::start().await;
+    let answer = service.get("/tools/dial?verbatim=true&report=1").await;
+    assert_eq!((answer.status, answer.header("x-tools-verbatim")), (200, Some("true")));
+    let warning = answer.json()["warnings"][0].as_str().unwrap().to_owned();
+    assert!(warning.starts_with("verbatim: schemas stay as they came"), "{warning}");
+    let usual = service.get("/tools/dial?report=1").await;
+    assert_eq!((usual.header("x-tools-verbatim"), usual.json().get("warnings")), (None, None));
+    let union = json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
+    let tools = json!({"to": "argo", "verbatim": true, "tools": [{"name": "t", "inputSchema": union}]});
+    let answer = service.post("/convert", &tools.to_string()).await.json();
+    assert_eq!(answer["tools"][0]["function"]["parameters"], union);
+    assert_eq!(answer["warnings"], json!([warning]));
+    let schema = json!({"to": "openai-functions", "schema": union});
+    let answer = service.post("/transform?verbatim=1", &schema.to_string()).await.json();
+    assert_eq!((&answer["schema"], &answer["warnings"]), (&union, &json!([warning])));
+    let refused = service.get("/tools/gemini?verbatim=true").await;
+    let message = "verbatim: `gemini` has no verbatim form; use one of argo, dial, openai-functions";
+    assert_eq!((refused.status, &refused.json()["error"]), (400, &json!(message)));
+    let refused = service
+        .post("/transform", &json!({"to": "xai", "schema": union, "verbatim": true}).to_string())
+        .await;
+    assert_eq!(refused.status, 400, "{}", refused.body);
+}
+
+#[tokio::test]
 async fn a_group_that_is_none_is_refused() {
     let mut options = FleetOptions::default();
     let group = ToolGroup { tools: vec!["add".to_owned()], ..ToolGroup::default() };

@@ -20,6 +20,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
 
+pub(super) use root::hide_parameters;
+
 /// The state of editing one schema.
 pub(super) struct Edit<'a, 'r> {
     reader: Reader<'a, 'r>,

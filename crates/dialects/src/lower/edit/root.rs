@@ -7,6 +7,7 @@ use super::reader::view::{ObjectPart, View};
 use super::{Edit, Entries, Excess, Findings, LoweredSchema, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
+use crate::options::Options;
 use crate::plan::Plan;
 use crate::report::PathId;
 use crate::schema::refs::percent_decoded;
@@ -139,21 +140,7 @@ impl<'a> Edit<'a, '_> {
 
     /// Takes hidden parameters out of `properties` and `required`.
     fn hide(&mut self, entries: &mut Entries<'a>) {
-        for (name, value) in entries.iter_mut() {
-            match name.as_ref() {
-                "properties" => {
-                    let mut properties = into_entries(std::mem::replace(value, Json::Null));
-                    properties.retain(|(name, _)| !self.options.hides(name));
-                    *value = Json::Object(properties);
-                }
-                "required" => {
-                    let mut names = std::mem::replace(value, Json::Null).into_items().unwrap_or_default();
-                    names.retain(|name| !name.as_str().is_some_and(|name| self.options.hides(name)));
-                    *value = Json::Array(names);
-                }
-                _ => {}
-            }
-        }
+        hide_parameters(entries, self.options);
         self.rewritten(PathId::ROOT, "properties", None, "hidden parameters left out");
     }
 
@@ -268,6 +255,25 @@ impl<'a> Edit<'a, '_> {
             composed("allOf", sources.iter().map(|source| self.edit(*source).json).collect())
         };
         composed("anyOf", kinds.iter().map(&mut kind).collect())
+    }
+}
+
+/// Takes the parameters out of `properties` and `required` that `options` hide.
+pub(in crate::lower) fn hide_parameters(entries: &mut Entries<'_>, options: &Options) {
+    for (name, value) in entries.iter_mut() {
+        match name.as_ref() {
+            "properties" => {
+                let mut properties = into_entries(std::mem::replace(value, Json::Null));
+                properties.retain(|(name, _)| !options.hides(name));
+                *value = Json::Object(properties);
+            }
+            "required" => {
+                let mut names = std::mem::replace(value, Json::Null).into_items().unwrap_or_default();
+                names.retain(|name| !name.as_str().is_some_and(|name| options.hides(name)));
+                *value = Json::Array(names);
+            }
+            _ => {}
+        }
     }
 }
 

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{check_property, schema};
+use super::{check_property, one_with, schema, tool, verbatim};
 
 /// Under `argo`, `with` comes out exactly as `without` stands here.
 #[track_caller]
 fn check_clean(with: Value, without: Value) {
     assert_eq!(schema("argo", with.clone()), without, "{with}");
+    let definition = one_with("argo", &tool(with.clone()), verbatim());
+    assert_eq!(definition["function"]["parameters"], without, "verbatim: {with}");
 }
 
 // The ten positions of S000-3 in which the seed's own code leaves a default.

@@ -26,9 +26,23 @@ fn list(dialect: &str, tools: &[Value]) -> Value {
     list_with(dialect, tools, Options::default())
 }
 
+/// Dialects that have a verbatim form.
+const VERBATIM: [&str; 3] = ["argo", "dial", "openai-functions"];
+
 #[track_caller]
 fn one(dialect: &str, tool: &Value) -> Value {
-    let translator = translator(dialect, Options::default());
+    one_with(dialect, tool, Options::default())
+}
+
+fn verbatim() -> Options {
+    let mut options = Options::default();
+    options.verbatim = true;
+    options
+}
+
+#[track_caller]
+fn one_with(dialect: &str, tool: &Value, options: Options) -> Value {
+    let translator = translator(dialect, options);
     let translated = translator.translate_one(tool);
     assert_eq!(translated.quarantine, None);
     translated.definition.unwrap().to_value()
@@ -40,6 +54,9 @@ fn check(dialect: &str, tool: Value, expected: Value) {
     let expected: Value = expected;
     assert_eq!(one(dialect, &tool), expected, "{dialect}: {tool}");
     assert_eq!(list(dialect, std::slice::from_ref(&tool)), json!([expected]), "{dialect}, as a list");
+    if VERBATIM.contains(&dialect) {
+        assert_eq!(one_with(dialect, &tool, verbatim()), expected, "{dialect}, verbatim: {tool}");
+    }
 }
 
 fn tool(schema: Value) -> Value {
@@ -61,7 +78,14 @@ fn schema(dialect: &str, input: Value) -> Value {
 #[track_caller]
 fn check_property(dialect: &str, property: Value, expected: Value) {
     let lowered = schema(dialect, json!({"type": "object", "properties": {"p": property}}));
-    assert_eq!(lowered, json!({"type": "object", "properties": {"p": expected}}), "{dialect}: {property}");
+    let expected = json!({"type": "object", "properties": {"p": expected}});
+    assert_eq!(lowered, expected, "{dialect}: {property}");
+    if VERBATIM.contains(&dialect) {
+        let definition =
+            one_with(dialect, &tool(json!({"type": "object", "properties": {"p": property}})), verbatim());
+        let function = definition.get("function").unwrap_or(&definition);
+        assert_eq!(function["parameters"], expected, "{dialect}, verbatim: {property}");
+    }
 }
 
 fn build_model() -> Value {

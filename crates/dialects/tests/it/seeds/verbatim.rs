@@ -1,9 +1,9 @@
 //! Seed 000: every keyword stays (S000-5), tools stay untouched (S000-6), and the options that its origin shows.
 
-use gateway_dialects::{Defaults, Dialects, Options, ToolTranslation};
+use gateway_dialects::{Defaults, Dialects, LoneSchema, Options, ToolTranslation, Translator};
 use serde_json::{Value, json};
 
-use super::{build_model, list_with, schema, tool, translator};
+use super::{VERBATIM, build_model, list_with, one_with, schema, tool, translator, verbatim};
 
 // S000-5.
 
@@ -129,6 +129,100 @@ fn dial_and_functions_are_verbatim() {
     for dialect in ["dial", "openai-functions"] {
         assert_eq!(differences(dialect, &full, &full), Vec::<String>::new(), "{dialect}");
     }
+}
+
+/// What the usual forms repair, fold or leave out.
+fn unusual() -> Vec<Value> {
+    let tuple = json!({"type": "array", "items": [{"type": "string"}, {"type": "integer"}], "additionalItems": false});
+    let branch =
+        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    vec![
+        json!({"type": "object", "properties": {"pair": tuple, "open": {"type": "array"}}}),
+        json!({"type": "object", "oneOf": [branch("a"), branch("b")]}),
+        json!({"type": "object", "anyOf": [branch("a"), {"$ref": "#/$defs/b"}], "$defs": {"b": branch("b")}}),
+        json!({"allOf": [branch("a"), branch("b")], "if": {"required": ["a"]}, "then": branch("c")}),
+        json!({"$ref": "#/definitions/all", "definitions": {"all": branch("a")}}),
+        json!({"type": "object", "not": branch("a"), "enum": [{"b": 1}], "const": {"b": 1}}),
+        json!({"type": ["object", "null"], "properties": {"a": {"type": "int", "required": true}, "b": {"pattern": "(?<n>a)[[:alpha:]"}}}),
+        json!({"$recursiveAnchor": true, "properties": {"a": {"$id": "inner", "minLength": "5", "enum": "x"}}}),
+        json!({"type": "object", "properties": {"a": {"$ref": "#/datos"}}, "datos": {"type": "string", "title": "t"}}),
+        json!({"type": "object", "properties": {"required": ["a"], "a b": {"description": 7}}}),
+    ]
+}
+
+/// `schema` with a default in each of its properties, and in what is named outside of them.
+fn with_defaults(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(named) = schema.get_mut("datos") {
+        named["default"] = json!("x");
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            property.insert("default".to_owned(), json!({"default": 1}));
+        }
+    }
+    schema
+}
+
+#[track_caller]
+fn check_verbatim(dialect: &str, input: &Value, expected: &Value) {
+    let tool = tool(input.clone());
+    let definition = one_with(dialect, &tool, verbatim());
+    let function = definition.get("function").unwrap_or(&definition);
+    // As text: the order of members stays, too.
+    assert_eq!(function["parameters"].to_string(), expected.to_string(), "{dialect}");
+    let lone = LoneSchema::new(input.clone());
+    let transformed = translator(dialect, verbatim()).transform(&lone).schema.unwrap();
+    assert_eq!(transformed.to_string(), expected.to_string(), "{dialect}, as a schema");
+}
+
+#[test]
+fn verbatim_leaves_every_keyword_alone_but_defaults_of_argo() {
+    let full = || schema_with_every_keyword(Some(("default", json!("x"))));
+    let mut unusual_first = unusual();
+    unusual_first.push(schema_with_every_keyword(None));
+    for schema in unusual_first {
+        for dialect in VERBATIM {
+            check_verbatim(dialect, &schema, &schema);
+        }
+        let with = with_defaults(&schema);
+        check_verbatim("argo", &with, &schema);
+        check_verbatim("dial", &with, &with);
+    }
+    check_verbatim("argo", &full(), &schema_with_every_keyword(None));
+    for dialect in ["dial", "openai-functions"] {
+        check_verbatim(dialect, &full(), &full());
+    }
+}
+
+#[test]
+fn verbatim_still_hides_parameters_and_describes_defaults_if_asked_to() {
+    let branch = |names: &[&str]| json!({"properties": {"db": {}, "q": {"default": 1}}, "required": names});
+    let tool = tool(
+        json!({"type": "object", "properties": {"db": {}, "q": {}}, "oneOf": [branch(&["db", "q"]), {"anyOf": [branch(&["db"])]}]}),
+    );
+    let mut options = verbatim();
+    options.hidden = vec!["db".to_owned()];
+    options.defaults = Some(Defaults::Describe);
+    let shown =
+        |names: &[&str]| json!({"properties": {"q": {"description": "(default: 1)"}}, "required": names});
+    let expected =
+        json!({"type": "object", "properties": {"q": {}}, "oneOf": [shown(&["q"]), {"anyOf": [shown(&[])]}]});
+    assert_eq!(one_with("argo", &tool, options)["function"]["parameters"], expected);
+}
+
+#[test]
+fn dialects_without_a_verbatim_form_say_so() {
+    let dialects = Dialects::builtin();
+    for dialect in dialects.names().filter(|name| !VERBATIM.contains(name)) {
+        let error = Translator::new(&dialects, dialect, verbatim()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("dialect `{dialect}` has no verbatim form; argo, dial, openai-functions have one")
+        );
+    }
+    assert!(verbatim().warning().is_some_and(|warning| warning.contains("union at the root")));
+    assert_eq!(Options::default().warning(), None);
 }
 
 // S000-6.
