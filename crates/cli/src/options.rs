@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{
-    Defaults, Dialect, DialectError, Dialects, EmptyRequired, Open, Options, Strict, Translator,
+    Defaults, Dialect, DialectError, Dialects, EmptyRequired, Growth, Open, Options, Strict, Translator,
 };
 
 use crate::output::did_you_mean;
@@ -44,6 +44,9 @@ pub(crate) struct TranslationFlags {
     /// What happens to `required: []`
     #[arg(long, value_parser = words(EMPTY_REQUIRED))]
     empty_required: Option<EmptyRequired>,
+    /// Most tokens of a lowered schema, which is written out less far beyond them; off: any number [default: twice those of the original and 300]
+    #[arg(long, value_name = "N|off", value_parser = budget)]
+    budget: Option<Growth>,
     /// Most levels of nested schemas
     #[arg(long, value_name = "N")]
     max_depth: Option<usize>,
@@ -129,6 +132,10 @@ pub(crate) fn words<T: Copy + Send + Sync>(known: Words<T>) -> impl TypedValuePa
     })
 }
 
+fn budget(given: &str) -> Result<Growth, &'static str> {
+    Growth::parse(given).ok_or("expected a number of tokens or off")
+}
+
 const DEFAULTS: Words<Defaults> =
     &[("keep", "", Defaults::Keep), ("strip", "", Defaults::Strip), ("describe", "", Defaults::Describe)];
 const OPEN: Words<Open> = &[("declared", "", Open::Declared), ("all", "", Open::All)];
@@ -161,6 +168,7 @@ impl TranslationFlags {
         }
         options.description_fallback.clone_from(&self.description_fallback);
         let budget = &mut options.budget;
+        budget.growth = self.budget.unwrap_or_default();
         budget.depth = self.max_depth.unwrap_or(budget.depth);
         budget.nodes = self.max_nodes.unwrap_or(budget.nodes);
         budget.bytes = self.max_bytes.unwrap_or(budget.bytes);

@@ -90,6 +90,17 @@ pub enum Growth {
     Unlimited,
 }
 
+impl Growth {
+    /// Reads a number of tokens, `off` or `auto`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "auto" => Some(Self::Proportionate),
+            "off" => Some(Self::Unlimited),
+            number => number.parse().ok().map(Self::Tokens),
+        }
+    }
+}
+
 impl Default for Budget {
     /// Room for several times the largest tool known (730 properties, 88 kB), and for little else.
     fn default() -> Self {

@@ -1,7 +1,7 @@
 //! The parameters of listing routes.
 
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Defaults, EmptyRequired, Open, Options, Strict};
+use gateway_dialects::{Defaults, EmptyRequired, Growth, Open, Options, Strict};
 use serde_json::{Map, Value};
 
 use crate::failure::{ErrorStyle, Failure};
@@ -120,6 +120,11 @@ pub fn translation_options(parameters: &Parameters) -> Result<Options, Failure> 
     let words = [("keep", EmptyRequired::Keep), ("omit", EmptyRequired::Omit), ("add", EmptyRequired::Add)];
     options.empty_required = parameters.word("emptyRequired", &words)?;
     options.hidden = parameters.all("hide");
+    if let Some(budget) = parameters.get("budget") {
+        options.budget.growth = Growth::parse(budget).ok_or_else(|| {
+            Failure::request(format!("budget={budget}: expected a number of tokens, off or auto"))
+        })?;
+    }
     options.description_fallback = parameters.get("descriptionFallback").map(str::to_owned);
     Ok(options)
 }

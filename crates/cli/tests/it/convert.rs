@@ -75,6 +75,38 @@ fn verbatim_leaves_schemas_alone_and_warns() {
     }
 }
 
+/// A tool that costs much where references are written out.
+fn recursive() -> Value {
+    let part = |n: usize| {
+        let mut properties =
+            json!({"name": {"type": "string", "description": format!("What part {n} is called by people")}});
+        for step in [3, 5, 7] {
+            properties[format!("to_{step}")] = json!({"$ref": format!("#/$defs/d{}", (n * step + 1) % 30)});
+        }
+        json!({"type": "object", "properties": properties})
+    };
+    let table: serde_json::Map<String, Value> = (0..30).map(|n| (format!("d{n}"), part(n))).collect();
+    json!({"name": "t", "description": "d", "inputSchema": {"type": "object", "properties": {"item": {"$ref": "#/$defs/d2"}}, "$defs": table}})
+}
+
+#[test]
+fn a_budget_bounds_what_is_written_out() {
+    let tool = recursive().to_string();
+    let length = |budget: &[&str]| {
+        let run = run(&[&["convert", "--to", "gemini"], budget].concat(), &tool);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        run.stdout.len()
+    };
+    let (least, usual, most) = (length(&["--budget", "0"]), length(&[]), length(&["--budget", "off"]));
+    assert!(least < usual && usual < most, "{least}, {usual}, {most}");
+    let schema = recursive()["inputSchema"].to_string();
+    let transformed = run(&["transform", "--to", "gemini", "--budget", "0"], &schema);
+    assert!(transformed.stdout.len() < least, "{}", transformed.stdout);
+    let refused = run(&["convert", "--to", "gemini", "--budget", "much"], &tool);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("expected a number of tokens or off"), "{}", refused.stderr);
+}
+
 #[test]
 fn a_schema_under_an_unknown_name_is_warned_about() {
     let report = Scratch::new("warned.json", "");

@@ -237,6 +237,16 @@ fn words_about_a_schema_keep_properties_with_the_names_of_keywords() {
     assert!(!words.contains("never named"), "{words}");
 }
 
+#[test]
+fn budgets_are_read() {
+    let read = |text: &str| Growth::parse(text);
+    assert_eq!(
+        ["auto", "off", "0", "1200"].map(read),
+        [Growth::Proportionate, Growth::Unlimited, Growth::Tokens(0), Growth::Tokens(1200)].map(Some)
+    );
+    assert_eq!(["", "on", "-1", "1.5", "12 "].map(read), [None; 5]);
+}
+
 /// Whether `schema` has a node with a structure at `location`, which is the names of properties, and `[]` for items.
 fn has_structure(schema: &Value, location: &str) -> bool {
     if let Some(Value::Array(branches)) = schema.get("anyOf") {

@@ -96,6 +96,12 @@ pub(super) const RENDER: Route =
                 Kind::Words(&["keep", "omit", "add"]),
                 "What happens to an empty `required`.",
             ),
+            query(
+                "budget",
+                Kind::Text,
+                "Most tokens of a lowered schema, or `off` for any number; `auto`, the default: twice those of the \
+                 original and 300.",
+            ),
             query("hide", Kind::Texts, "Parameters that the model does not see."),
             query(
                 "compat",

@@ -175,6 +175,35 @@ async fn verbatim_schemas_come_with_a_warning() {
 }
 
 #[tokio::test]
+async fn a_budget_makes_another_list_with_another_plan() {
+    let options = FleetOptions::default();
+    options.registry.configure(&RegistryConfig::default());
+    let part = json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/part"}, "name": {"type": "string"}}});
+    let schema =
+        json!({"type": "object", "properties": {"part": {"$ref": "#/$defs/part"}}, "$defs": {"part": part}});
+    let handler = Handler::function(|arguments| async move { Ok(json!(arguments)) });
+    let tool = RegisteredTool::new("echo", &json!({"inputSchema": schema}), handler).unwrap();
+    options.registry.register(tool).unwrap();
+    let service = Service::with_fleet(Vec::new(), options, |_| {}).await;
+    // What is asked for first must not be what the second request gets.
+    let shown = async |query: &str| {
+        let list = service.get(&format!("/tools/gemini{query}")).await.json();
+        list["function_declarations"][0]["parameters"]["properties"]["part"]["type"].clone()
+    };
+    assert_eq!(shown("?budget=0").await, "string");
+    assert_eq!([shown("").await, shown("?budget=off").await, shown("?budget=auto").await], ["object"; 3]);
+    let call = json!({"provider": "gemini", "call": {"functionCall": {"name": "echo", "args": {"part": "{\"name\":\"x\"}"}}}});
+    let answer = service.post("/execute?budget=0", &call.to_string()).await;
+    assert!(answer.body.contains(r#"{\"part\":{\"name\":\"x\"}}"#), "{}", answer.body);
+    let transformed =
+        service.post("/transform", &json!({"to": "gemini", "budget": 0, "schema": schema}).to_string()).await;
+    assert_eq!(transformed.json()["schema"]["properties"]["part"]["type"], "string");
+    let refused = service.get("/tools/gemini?budget=much").await;
+    let message = "budget=much: expected a number of tokens, off or auto";
+    assert_eq!((refused.status, &refused.json()["error"]), (400, &json!(message)));
+}
+
+#[tokio::test]
 async fn a_group_that_is_none_is_refused() {
     let mut options = FleetOptions::default();
     let group = ToolGroup { tools: vec!["add".to_owned()], ..ToolGroup::default() };
