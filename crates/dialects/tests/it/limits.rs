@@ -157,6 +157,43 @@ fn a_word_for_null_that_the_schema_does_not_show_is_told() {
 }
 
 #[test]
+fn null_in_a_list_of_types_is_reported_where_it_is_said_in_another_way() {
+    let properties = json!({
+        "text": {"type": ["string", "null"]},
+        "part": {"type": ["object", "null"], "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false},
+        "choice": {"type": ["string", "null"], "enum": ["a", null]},
+        "plain": {"type": ["string"]}
+    });
+    let names = ["text", "part", "choice", "plain"];
+    let tool = tool(
+        &json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false}),
+    );
+    let dialects = Dialects::builtin();
+    let check = |dialect: &str, expected: &[(&str, &str)]| {
+        let translated =
+            Translator::new(&dialects, dialect, Options::default()).unwrap().translate_one(&tool);
+        let changes = changes(&translated);
+        let types = changes.iter().filter(|change| change["keyword"] == "type");
+        let found: Vec<(&str, &str)> = types
+            .map(|change| {
+                assert_eq!(change["fate"], "rewritten", "{dialect}");
+                let path = change["path"].as_str().unwrap().strip_prefix("/properties/").unwrap();
+                (path, change["reason"].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(found, expected, "{dialect}: {changes:?}");
+    };
+    let another = "null is said in another way";
+    let nullable = [("text", another), ("part", another), ("choice", "null is said by nullable")];
+    check("gemini", &nullable);
+    check("vertex", &nullable);
+    check("anthropic-strict", &[("text", another), ("part", another)]);
+    check("deepseek-strict", &[("part", another)]);
+    check("openai-chat-strict", &[]);
+    check("openai-chat", &[]);
+}
+
+#[test]
 fn every_encoded_change_names_a_keyword() {
     let schema = json!({"type": "object", "properties": {
         "ключ": {}, "any": {"type": "object"}, "map": {"type": "object", "additionalProperties": {"type": "integer"}},

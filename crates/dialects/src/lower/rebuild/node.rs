@@ -158,6 +158,15 @@ impl<'a> Node<'a> {
     }
 }
 
+impl RebuildRules {
+    /// Whether null stands in a list of types, beside `others`.
+    pub(super) fn lists_null(&self, others: TypeSet) -> bool {
+        self.null == NullStyle::TypeList
+            && self.type_lists
+            && (self.container_type_lists || !others.meets(TypeSet::CONTAINERS))
+    }
+}
+
 /// Writes nodes in a dialect's spelling.
 pub(crate) struct Writer<'r> {
     pub(crate) choices: &'r RebuildRules,
@@ -226,10 +235,7 @@ impl Writer<'_> {
         match self.choices.null {
             NullStyle::Nullable | NullStyle::Spelled => false,
             NullStyle::Branch => node.values.is_none() || self.choices.type_required,
-            NullStyle::TypeList => {
-                !self.choices.type_lists
-                    || (!self.choices.container_type_lists && others.meets(TypeSet::CONTAINERS))
-            }
+            NullStyle::TypeList => !self.choices.lists_null(others),
         }
     }
 

@@ -158,6 +158,10 @@ impl<'a> Rebuild<'a, '_> {
             return self.split_types(view, location);
         };
         if null && lowered.possible {
+            let listed = view.original("type").filter(|types| types.is_array());
+            if let Some(types) = listed.filter(|_| !self.choices.lists_null(others)) {
+                self.rewritten(view.path, "type", Some(types), "null is said in another way");
+            }
             lowered.node.accept_null();
             lowered.codec = super::union::keep_null(lowered.codec);
         }

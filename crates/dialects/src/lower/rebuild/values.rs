@@ -67,7 +67,12 @@ impl<'a> Rebuild<'a, '_> {
             lowered.node.accept_null();
             lowered.codec = super::union::keep_null(lowered.codec);
             if self.choices.null == crate::dialect::NullStyle::Nullable {
-                self.rewritten(view.path, keyword, view.original(keyword), "null is said by nullable");
+                let reason = "null is said by nullable";
+                self.rewritten(view.path, keyword, view.original(keyword), reason);
+                let listed = view.original("type").filter(|original| original.is_array());
+                if let Some(original) = listed.filter(|_| types.count() == view.types.count()) {
+                    self.rewritten(view.path, "type", Some(original), reason);
+                }
             }
         }
         lowered
