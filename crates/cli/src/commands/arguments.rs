@@ -49,6 +49,9 @@ struct Decode {
     /// Coerce types to the schema ("5" → 5) if the result is then valid
     #[arg(long)]
     coerce: bool,
+    /// Fill in the schema's defaults for what the model left out
+    #[arg(long)]
+    fill_defaults: bool,
     /// What to do with arguments that are not a JSON object
     #[arg(long, value_parser = words(BAD_ARGUMENTS), default_value = "error")]
     bad_arguments: BadArguments,
@@ -202,7 +205,11 @@ impl Decode {
         if !issues.is_empty() {
             return refused_by_schema(&tool.plan, &issues);
         }
-        answer(&decoded, &parsed.repairs, &coercions)
+        let mut filled = Vec::new();
+        if self.fill_defaults {
+            (decoded, filled) = tool.validator().with_defaults(&decoded);
+        }
+        answer(&decoded, &parsed.repairs, &coercions, &filled)
     }
 }
 
@@ -232,7 +239,7 @@ fn refused_by_schema(plan: &Plan, issues: &[Issue]) -> Value {
     json!({"error": {"message": render_issues(issues, &|path| pointer::dotted(&rename(path))), "issues": listed}})
 }
 
-fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion]) -> Value {
+fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion], filled: &[String]) -> Value {
     let mut row = json!({ "arguments": arguments });
     if let Value::Object(row) = &mut row {
         if !repairs.is_empty() {
@@ -243,6 +250,9 @@ fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion]) -> Valu
             let done = coercions.iter();
             let rows = done.map(|one| json!({"path": one.path, "rule": one.rule.name()})).collect();
             row.insert("coercions".to_owned(), Value::Array(rows));
+        }
+        if !filled.is_empty() {
+            row.insert("filled".to_owned(), json!(filled));
         }
     }
     row

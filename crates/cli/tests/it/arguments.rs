@@ -40,6 +40,17 @@ fn arguments_travel_there_and_back() {
 }
 
 #[test]
+fn defaults_are_filled_in_on_request() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "default": "x"}}});
+    let line = json!({"tool": {"name": "t", "inputSchema": schema}, "arguments": {}}).to_string();
+    let decode = |flags: &[&str]| {
+        run(&[&["arguments", "decode", "--to", "argo", "--jsonl"], flags].concat(), &line).lines()
+    };
+    assert_eq!(decode(&["--fill-defaults"]), [json!({"arguments": {"a": "x"}, "filled": ["/a"]})]);
+    assert_eq!(decode(&[]), [json!({"arguments": {}})]);
+}
+
+#[test]
 fn all_errors_are_reported_in_the_names_that_the_model_saw() {
     let (status, rows) = decode(&[], &[json!({"first_name": "A"}), json!({"size": "1"})]);
     assert_eq!(status, 1);

@@ -6,6 +6,7 @@
 
 mod coerce;
 mod compile;
+mod defaults;
 mod estimate;
 mod issues;
 mod kinds;

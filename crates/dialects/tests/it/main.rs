@@ -9,6 +9,7 @@ mod cost;
 mod counterexamples;
 mod dialects;
 mod documents;
+mod filled_defaults;
 mod history;
 mod history_properties;
 mod hostile;

@@ -93,7 +93,7 @@ pub enum CallArguments<'a> {
         /// What it says.
         value: &'a Value,
     },
-    /// As a model wrote them: to be read, decoded by the plan, and coerced if the caller wants that.
+    /// As a model wrote them: to be read, decoded by the plan, and coerced and completed if the caller wants that.
     Written {
         /// The call that has them.
         call: &'a ToolCall,
@@ -103,6 +103,8 @@ pub enum CallArguments<'a> {
         bad: BadArguments,
         /// Whether values may be turned into the types that the schema wants.
         coerce: bool,
+        /// Whether the schema's defaults stand for what is left out.
+        fill: bool,
     },
 }
 
@@ -207,9 +209,9 @@ impl Runtime {
         notes: &mut Vec<Value>,
     ) -> Result<RawJson, Box<Refusal>> {
         let written = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
-        let (value, text, coerce) = match arguments {
-            CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false),
-            CallArguments::Written { call, label, bad, coerce } => {
+        let (value, text, coerce, fill) = match arguments {
+            CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false, false),
+            CallArguments::Written { call, label, bad, coerce, fill } => {
                 let parsed = call.arguments_object(label, bad).map_err(|error| {
                     Refusal::new(arguments.as_sent(), Failure::Request(error.to_string()))
                 })?;
@@ -228,7 +230,7 @@ impl Runtime {
                     Some(_) | None => sent,
                 };
                 let text = written(&value);
-                (Cow::Owned(value), text, coerce)
+                (Cow::Owned(value), text, coerce, fill)
             }
         };
         // What nobody accepted is refused whatever the configuration says, and is no measure for arguments.
@@ -236,29 +238,38 @@ impl Runtime {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
             return Err(Refusal::new(text, Failure::Call(CallError::Blocked { upstream, tool, reason })));
         }
-        if !self.config().validate {
+        if !self.config().validate && !fill {
             return Ok(text);
         }
         let validator = self.validators().get(catalogue, tool);
-        if validator.is_valid(&value) {
-            return Ok(text);
-        }
         let rename = |path: &str| match plan {
             Some(plan) => pointer::dotted(&plan.wire_pointer(path)),
             None => pointer::dotted(path),
         };
-        match coerced(&validator, &value, coerce) {
-            Ok((coerced, coercions)) => {
-                let coercions = coercions.iter();
-                notes.extend(coercions.map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
-                Ok(written(&coerced))
-            }
-            Err(issues) => Err(Box::new(Refusal {
-                arguments: text,
-                failure: Failure::Arguments(render_issues(&issues, &rename)),
-                faults: issues.len(),
-            })),
+        let (value, text) = if !self.config().validate || validator.is_valid(&value) {
+            (value, text)
+        } else {
+            let (coerced, coercions) = match coerced(&validator, &value, coerce) {
+                Ok(coerced) => coerced,
+                Err(issues) => {
+                    return Err(Box::new(Refusal {
+                        arguments: text,
+                        failure: Failure::Arguments(render_issues(&issues, &rename)),
+                        faults: issues.len(),
+                    }));
+                }
+            };
+            let coercions = coercions.iter();
+            notes.extend(coercions.map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
+            let text = written(&coerced);
+            (Cow::Owned(coerced), text)
+        };
+        if !fill {
+            return Ok(text);
         }
+        let (filled, paths) = validator.with_defaults(&value);
+        notes.extend(paths.iter().map(|path| json!({"filled": path})));
+        Ok(if paths.is_empty() { text } else { written(&filled) })
     }
 
     /// The same by the first of `siblings` that arguments fit, and which one that is; if they fit none, by the one that finds

@@ -156,12 +156,12 @@ impl Turn {
         call: &'a ToolCall,
         tool: Result<(&'a CatalogueTool, Option<&'a Plan>), Failure>,
     ) -> CallRequest<'a> {
-        let TurnOptions { bad_arguments: bad, coerce, ref answerer, .. } = self.options;
+        let TurnOptions { bad_arguments: bad, coerce, fill, ref answerer, .. } = self.options;
         CallRequest {
             named: (self.options.named_server(), &call.name),
             tool,
             catalogue: &self.rendered.catalogue,
-            arguments: CallArguments::Written { call, label: &self.dialect.label, bad, coerce },
+            arguments: CallArguments::Written { call, label: &self.dialect.label, bad, coerce, fill },
             context,
             origin: &self.origin,
             answerer: answerer.as_ref(),

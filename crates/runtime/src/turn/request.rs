@@ -109,6 +109,8 @@ pub(super) struct TurnOptions {
     /// Whether calls are taken out of text, where the caller says so.
     pub(super) text: Option<TextCalls>,
     pub(super) coerce: bool,
+    /// Whether defaults stand for what the model left out.
+    pub(super) fill: bool,
     pub(super) bad_arguments: BadArguments,
     pub(super) mode: ResultMode,
     pub(super) style: ErrorStyle,
@@ -121,6 +123,7 @@ impl TurnOptions {
     pub(super) fn read(parameters: &Parameters) -> Result<Self, Failure> {
         let text = parameters.word("text", &TextCalls::WORDS)?;
         let coerce = parameters.flag("coerceArguments")? || parameters.flag("coerce")?;
+        let fill = parameters.flag("fillDefaults")?;
         let words =
             [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];
         let bad_arguments = parameters.word("onBadArguments", &words)?.unwrap_or_default();
@@ -137,6 +140,7 @@ impl TurnOptions {
             server: parameters.get("server").map(str::to_owned),
             text,
             coerce,
+            fill,
             bad_arguments,
             mode: result_mode(parameters)?,
             style,

@@ -86,6 +86,12 @@ pub(super) const ERRORS: Parameter = query(
 
 pub(super) const COERCE: Parameter =
     query("coerceArguments", Kind::Flag, "Repair arguments of the wrong type, such as \"15\" for a number.");
+pub(super) const FILL: Parameter = query(
+    "fillDefaults",
+    Kind::Flag,
+    "Send the schema's defaults for what the model left out, as where its list has them stripped; each is in the notes of the \
+     result.",
+);
 pub(super) const TEXT: Parameter = query(
     "text",
     Kind::Words(&["off", "auto", "xml", "json"]),

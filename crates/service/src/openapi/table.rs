@@ -2,7 +2,7 @@
 
 use super::mcp;
 use super::parts::{
-    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULTS, CHARACTERS, COERCE, CONTINUED, ERRORS,
+    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULTS, CHARACTERS, COERCE, CONTINUED, ERRORS, FILL,
     IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NO_SUCH_SERVER, RESULT, SERVER, STREAM_PROVIDER, TEXT, TO,
     TOO_MUCH_WORK, UNKNOWN_PROVIDER, UNKNOWN_SERVER, answer, error, header, json, json_like, ok, path, query,
 };
@@ -46,6 +46,7 @@ pub(crate) static ROUTES: &[Route] = &[
             ERRORS,
             INPUT,
             COERCE,
+            FILL,
             BAD_ARGUMENTS,
             TEXT,
             CHARACTERS,

@@ -204,6 +204,33 @@ async fn a_budget_makes_another_list_with_another_plan() {
 }
 
 #[tokio::test]
+async fn stripped_defaults_are_filled_in_where_the_caller_asks_for_it() {
+    let options = FleetOptions::default();
+    options.registry.configure(&RegistryConfig::default());
+    let schema = json!({"type": "object", "properties": {"model_id": {"type": "string"}, "template": {"type": "string", "default": "auto"}}});
+    let handler = Handler::function(|arguments| async move { Ok(json!(arguments)) });
+    let tool = RegisteredTool::new("build", &json!({"inputSchema": schema}), handler).unwrap();
+    options.registry.register(tool).unwrap();
+    let service = Service::with_fleet(Vec::new(), options, |_| {}).await;
+    let list = service.get("/tools/argo").await.body;
+    assert!(list.contains("template") && !list.contains("auto"), "{list}");
+    let run = async |query: &str, arguments: &str| {
+        let function = json!({"name": "build", "arguments": arguments});
+        let call =
+            json!({"provider": "argo", "call": {"id": "c1", "type": "function", "function": function}});
+        service.post(&format!("/execute{query}"), &call.to_string()).await
+    };
+    let filled = run("?fillDefaults=true", r#"{"model_id":"m"}"#).await;
+    assert!(filled.body.contains(r#"\"template\":\"auto\""#), "{}", filled.body);
+    assert_eq!(filled.json()["notes"], json!([{"filled": "/template"}]), "{}", filled.body);
+    let plain = run("", r#"{"model_id":"m"}"#).await;
+    assert!(!plain.body.contains("template"), "{}", plain.body);
+    assert_eq!(plain.json().get("notes"), None);
+    let own = run("?fillDefaults=true", r#"{"model_id":"m","template":"t"}"#).await;
+    assert!(own.body.contains(r#"\"template\":\"t\""#) && own.json().get("notes").is_none(), "{}", own.body);
+}
+
+#[tokio::test]
 async fn a_group_that_is_none_is_refused() {
     let mut options = FleetOptions::default();
     let group = ToolGroup { tools: vec!["add".to_owned()], ..ToolGroup::default() };
