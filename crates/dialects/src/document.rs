@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::schema::Members as _;
-use crate::tool::{misplaced_schema, schema_of};
+use crate::tool::{misplaced_schema, provider_tool, schema_of};
 use crate::unrepeated::from_str;
 use members::{RawMembers, items_of, members_of};
 
@@ -91,10 +91,24 @@ pub struct UnreadTool {
     pub reason: String,
 }
 
+/// Where a tool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolOrigin {
+    /// A server: the tool is what MCP says of it, and other members count for nothing.
+    Server,
+    /// A document that somebody wrote, perhaps in a provider's form, whose members count.
+    Document,
+}
+
 /// Something that can be translated: a definition, or the reason why there is none.
 pub trait ToolSource {
     /// The definition, if it can be read.
     fn definition(&self) -> Result<&Value, &UnreadTool>;
+
+    /// Where it comes from.
+    fn origin(&self) -> ToolOrigin {
+        ToolOrigin::Server
+    }
 
     /// The tool's name; empty if it has none.
     fn name(&self) -> &str {
@@ -114,6 +128,10 @@ impl<T: Borrow<Value>> ToolSource for T {
 impl ToolSource for GivenTool {
     fn definition(&self) -> Result<&Value, &UnreadTool> {
         self.definition.as_ref()
+    }
+
+    fn origin(&self) -> ToolOrigin {
+        ToolOrigin::Document
     }
 }
 
@@ -210,15 +228,21 @@ impl GivenTool {
     /// Reads one tool. Unlike in a document, a group of tools is none.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_str(text)?;
-        Ok(match members_of(raw).as_ref().and_then(wrapped) {
-            Some((wrapper, inner)) => read(inner, format!("/{wrapper}")),
-            None => read(raw, String::new()),
-        })
+        Ok(read_one(raw, members_of(raw).as_ref(), ""))
     }
 
     /// A tool that was not read from a text.
     pub fn new(pointer: String, definition: Value) -> Self {
         Self { pointer, definition: Ok(definition) }
+    }
+
+    /// What was read, unless it is no function.
+    fn checked(definition: Result<Value, UnreadTool>, pointer: String) -> Self {
+        let definition = definition.and_then(|tool| match tool.as_object().and_then(provider_tool) {
+            Some((name, reason)) => Err(UnreadTool { name, reason }),
+            None => Ok(tool),
+        });
+        Self { pointer, definition }
     }
 }
 
@@ -231,13 +255,33 @@ fn expand(item: &RawValue, pointer: &str, tools: &mut Vec<GivenTool>) {
             tools.push(read(declaration, format!("{pointer}/{group}/{index}")));
         }
     }
-    if groups().next().is_some() {
-        return;
+    if groups().next().is_none() {
+        return tools.push(read_one(item, members.as_ref(), pointer));
     }
-    match members.as_ref().and_then(wrapped) {
-        Some((wrapper, inner)) => tools.push(read(inner, format!("{pointer}/{wrapper}"))),
-        None => tools.push(read(item, pointer.to_owned())),
+    // Beside functions a provider takes tools of its own.
+    for (name, value) in members.iter().flat_map(RawMembers::iter) {
+        if !GROUPS.contains(&name) && members_of(value).is_some() {
+            let own = Value::Object(Map::from_iter([(name.to_owned(), Value::Object(Map::new()))]));
+            tools.push(GivenTool::checked(Ok(own), format!("{pointer}/{}", pointer::escape(name))));
+        }
     }
+}
+
+/// A tool by itself or in a provider's wrapper, whose other members count as the tool's own.
+fn read_one(raw: &RawValue, members: Option<&RawMembers<'_>>, pointer: &str) -> GivenTool {
+    let Some((wrapper, inner)) = members.and_then(wrapped) else { return read(raw, pointer.to_owned()) };
+    let mut tool = read(inner, format!("{pointer}/{wrapper}"));
+    if let Ok(Value::Object(own)) = &mut tool.definition {
+        for (name, value) in members.iter().flat_map(|members| members.iter()) {
+            if name != wrapper
+                && name != "type"
+                && let Ok(value) = from_str(value.get())
+            {
+                own.entry(name).or_insert(value);
+            }
+        }
+    }
+    tool
 }
 
 /// The tool inside a provider's wrapper, and the wrapper's name.
@@ -259,7 +303,7 @@ fn read(raw: &RawValue, pointer: String) -> GivenTool {
         };
         UnreadTool { name: name.unwrap_or_default(), reason }
     });
-    GivenTool { pointer, definition }
+    GivenTool::checked(definition, pointer)
 }
 
 /// How deeply the arrays and objects of a JSON text are nested.

@@ -25,7 +25,7 @@ mod wire;
 mod work;
 
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
-pub use document::{DocumentError, GivenTool, ToolDocument, ToolSource, UnreadTool, holds_tools};
+pub use document::{DocumentError, GivenTool, ToolDocument, ToolOrigin, ToolSource, UnreadTool, holds_tools};
 pub use json::Json;
 pub use names::legal_names;
 pub use options::{Budget, Defaults, EmptyRequired, Growth, Open, Options, Strict};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::Members as _;
+use crate::schema::{Members as _, TypeSet};
 
 /// Members that may hold a tool's schema; the first that is there counts.
 const SCHEMA_KEYS: [(&str, &str); 7] = [
@@ -27,6 +27,44 @@ const OTHER_SCHEMAS: [&str; 9] = [
     "_meta",
     "handler",
 ];
+
+/// Members that MCP gives a tool, its schema aside.
+pub(crate) const MCP_MEMBERS: [&str; 8] =
+    ["name", "title", "description", "annotations", "outputSchema", "icons", "execution", "_meta"];
+
+/// Members of other forms that say nothing which is not said in every form.
+const COMMON_MEMBERS: [&str; 3] = ["type", "strict", "handler"];
+
+/// The members of a tool in a provider's form that say more than every form does.
+pub(crate) fn special_members(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let is_common = |name: &str| {
+        MCP_MEMBERS.contains(&name)
+            || COMMON_MEMBERS.contains(&name)
+            || SCHEMA_KEYS.iter().any(|(key, _)| *key == name)
+    };
+    members.keys().map(String::as_str).filter(move |name| !is_common(name))
+}
+
+/// Why a definition is no function that every provider could have: it asks for a tool that its provider has by itself. The first text is
+/// what such a tool is called.
+pub(crate) fn provider_tool(members: &Map<String, Value>) -> Option<(String, String)> {
+    if schema_of(members).is_some() || misplaced_schema(members).is_some() {
+        return None;
+    }
+    let is_other = |kind: &&str| *kind != "function" && TypeSet::named(kind).is_none();
+    let (name, kind) = match (members.text("name"), members.text("type").filter(is_other)) {
+        (name, Some(kind)) => (name.unwrap_or(kind), kind),
+        // `{"google_search": {}}`
+        (None, None) if !members.has("type") && members.values().all(Value::is_object) => {
+            let kind = members.keys().next()?;
+            (kind.as_str(), kind.as_str())
+        }
+        (_, None) => return None,
+    };
+    let reason =
+        format!("it is a `{kind}` tool of its provider, not a function, and other providers have none");
+    Some((name.to_owned(), reason))
+}
 
 /// The schema of a tool's arguments, and the JSON Pointer to it; `None` if the tool has none.
 pub(crate) fn schema_of(members: &Map<String, Value>) -> Option<(&'static str, &Value)> {

@@ -1,6 +1,7 @@
 //! Tool definitions, MCP → dialect.
 
 mod refusal;
+mod shape;
 mod strict_room;
 
 use std::borrow::Cow;
@@ -10,9 +11,10 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 
 use self::refusal::{UNBOUNDED, unusable_root};
+use self::shape::{as_mcp, find_description, wrap};
 pub use self::strict_room::StrictRoom;
 use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
-use crate::document::ToolSource;
+use crate::document::{ToolOrigin, ToolSource};
 use crate::json::Json;
 use crate::limits::{cut_descriptions, over_limit};
 use crate::lower::{Excess, LoweredSchema, lower, scan};
@@ -23,7 +25,7 @@ use crate::report::{Changes, Fate, PathId};
 use crate::schema::Members;
 use crate::text::compose;
 use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
-use crate::tool::{misplaced_schema_warning, schema_of};
+use crate::tool::{misplaced_schema_warning, provider_tool, schema_of, special_members};
 use crate::work::{TooMuchWork, Work, node_units};
 
 /// Translates tools into one dialect.
@@ -41,7 +43,7 @@ use crate::work::{TooMuchWork, Work, node_units};
 #[derive(Clone, Debug)]
 pub struct Translator {
     dialect: Arc<Dialect>,
-    /// The dialect with the provider's guarantee, for `strict = auto`.
+    /// The dialect with the provider's guarantee, for `strict = auto` and tools that are given as strict.
     strict: Option<Dialect>,
     /// What translates the tools of a list for which there is no room among the strict ones.
     plain: Option<Box<Self>>,
@@ -82,6 +84,9 @@ pub struct ToolTranslation<'a> {
     pub warnings: Vec<String>,
 }
 
+/// How a warning begins about a tool that was given as strict and is not.
+const STRICT_LEFT_OUT: &str = "`strict` is left out:";
+
 static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
 
 impl Translator {
@@ -101,12 +106,11 @@ impl Translator {
             let (name, known) = (dialect.name.clone(), dialects.verbatim());
             return Err(DialectError::NoVerbatim { name, known });
         }
-        let strict = match (options.strict, &dialect.tool.strict_dialect) {
-            (Strict::Auto, Some(name)) if dialect.tool.strict != StrictField::True && !options.verbatim => {
-                Some(dialects.get(name)?)
-            }
-            _ => None,
-        };
+        let is_loose = dialect.tool.strict != StrictField::True && !options.verbatim;
+        let strict = dialect.tool.strict_dialect.as_ref().filter(|_| is_loose);
+        let strict = strict.map(|name| dialects.get(name)).transpose()?;
+        // A dialect that inherits the strict form of another shape has none of its own.
+        let strict = strict.filter(|strict| strict.tool.shape == dialect.tool.shape);
         let plain = Self::plain_of(dialects, (&dialect, strict.as_ref()), &options)?;
         Ok(Self { dialect, strict, plain, options })
     }
@@ -119,7 +123,8 @@ impl Translator {
     /// The same without a description for tools that have none.
     pub(crate) fn without_fallback(&self) -> Self {
         let options = Options { description_fallback: Some(String::new()), ..self.options.clone() };
-        Self { options, ..self.clone() }
+        let plain = self.plain.as_ref().map(|plain| Box::new(plain.without_fallback()));
+        Self { options, plain, ..self.clone() }
     }
 
     /// The dialect, to be kept.
@@ -163,9 +168,9 @@ impl Translator {
                 Ok(_) if seen.contains(name) => {
                     ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
                 }
-                Ok(tool) => {
+                Ok(definition) => {
                     let wire_name = wire.get(name).map_or(name, Cow::as_ref);
-                    self.translate_within_room(tool, name, wire_name, &mut room)
+                    self.translate_listed(definition, name, wire_name, tool.origin(), &mut room)
                 }
                 Err(unread) => ToolTranslation::quarantined(name, unread.reason.clone()),
             };
@@ -196,13 +201,18 @@ impl Translator {
     }
 
     /// Translates one tool as a list of its own.
-    pub fn translate_one<'a>(&self, tool: &'a Value) -> ToolTranslation<'a> {
-        let name = tool.text("name").unwrap_or_default();
+    pub fn translate_one<'a>(&self, tool: &'a impl ToolSource) -> ToolTranslation<'a> {
+        let name = tool.name();
+        let definition = match tool.definition() {
+            Ok(definition) => definition,
+            Err(unread) => return ToolTranslation::quarantined(name, unread.reason.clone()),
+        };
         if self.dialect.names.allows(name) {
-            return self.translate_named(tool, name, name);
+            return self.translate_tool(definition, name, name, tool.origin());
         }
         let wire = legal_names(&self.dialect.names, &[name]);
-        self.translate_named(tool, name, wire.first().map_or(name, Cow::as_ref))
+        let wire_name = wire.first().map_or(name, Cow::as_ref);
+        self.translate_tool(definition, name, wire_name, tool.origin())
     }
 
     /// The names of a list that the dialect does not allow, with what they are replaced by; empty if it allows all.
@@ -217,12 +227,22 @@ impl Translator {
         distinct.into_iter().zip(legal).collect()
     }
 
-    /// Translates one tool under a name that the dialect allows.
+    /// Translates a server's tool under a name that the dialect allows.
     pub fn translate_named<'a>(
         &self,
         tool: &'a Value,
         name: &'a str,
         wire_name: &str,
+    ) -> ToolTranslation<'a> {
+        self.translate_tool(tool, name, wire_name, ToolOrigin::Server)
+    }
+
+    fn translate_tool<'a>(
+        &self,
+        tool: &'a Value,
+        name: &'a str,
+        wire_name: &str,
+        origin: ToolOrigin,
     ) -> ToolTranslation<'a> {
         let Value::Object(members) = tool else {
             return ToolTranslation::quarantined(name, "the tool is not a JSON object".to_owned());
@@ -231,9 +251,18 @@ impl Translator {
             return ToolTranslation::quarantined(name, "the tool has no name".to_owned());
         }
         let found = schema_of(members);
+        if let Some((_, reason)) = if found.is_none() { provider_tool(members) } else { None } {
+            return ToolTranslation::quarantined(name, reason);
+        }
+        let is_given = origin == ToolOrigin::Document;
         let given = found.map(|(_, schema)| schema).filter(|schema| *schema != &Value::Bool(true));
         let schema = given.unwrap_or(&NO_SCHEMA);
         let is_mcp = self.dialect.tool.shape == ToolShape::Mcp;
+        let is_same = is_mcp && found.is_none_or(|(pointer, _)| pointer == "/inputSchema");
+        let mut warnings: Vec<String> = misplaced_schema_warning(members).into_iter().collect();
+        if is_given && !is_same {
+            warnings.extend(self.left_out(members));
+        }
         if let Some(reason) = unusable_root(schema).filter(|_| !is_mcp) {
             return ToolTranslation::quarantined(name, reason);
         }
@@ -243,29 +272,48 @@ impl Translator {
         };
         let before = estimate(size.bytes + name.len() + description_of(members).map_or(0, str::len) + 40);
         if is_mcp {
-            let is_own = found.is_none_or(|(pointer, _)| pointer == "/inputSchema");
             return ToolTranslation {
                 name,
                 wire_name: name.to_owned(),
-                definition: Some(if is_own { Json::Same(tool) } else { as_mcp(members, schema) }),
+                definition: Some(if is_same { Json::Same(tool) } else { as_mcp(members, schema) }),
                 tokens: Tokens { before, after: before },
-                warnings: misplaced_schema_warning(members).into_iter().collect(),
+                warnings,
                 ..ToolTranslation::default()
             };
         }
-        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>| {
-            self.finish(dialect, members, name, wire_name, given.is_some(), lowered, before)
+        let carried = if is_given { self.dialect.tool.members.as_slice() } else { &[] };
+        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>, warnings: Vec<String>| {
+            let has_schema = given.is_some();
+            let written =
+                self.finish(dialect, members, name, wire_name, has_schema, carried, lowered, before);
+            ToolTranslation { warnings, ..written }
         };
-        if let Some(strict) = &self.strict {
+        let wants_strict = is_given && members.get("strict") == Some(&Value::Bool(true));
+        let tries_strict = wants_strict || self.options.strict == Strict::Auto;
+        if let Some(strict) = self.strict.as_ref().filter(|_| tries_strict) {
             let lowered = lower(schema, &size, strict, &self.options);
             let lossless = lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described);
             let fits =
                 lowered.schema.as_ref().is_none_or(|schema| over_limit(schema, &strict.limits).is_none());
             if lossless && fits {
-                return write(strict, lowered);
+                return write(strict, lowered, warnings);
             }
         }
-        write(&self.dialect, lower(schema, &size, &self.dialect, &self.options))
+        if wants_strict && self.dialect.tool.strict != StrictField::True {
+            let why = if self.strict.is_some() { "would lose rules of the schema" } else { "does not exist" };
+            let dialect = &self.dialect.name;
+            warnings.push(format!("{STRICT_LEFT_OUT} the strict form of `{dialect}` {why}"));
+        }
+        write(&self.dialect, lower(schema, &size, &self.dialect, &self.options), warnings)
+    }
+
+    /// Warnings about members that definitions of the dialect do not have.
+    fn left_out(&self, members: &Map<String, Value>) -> impl Iterator<Item = String> {
+        let has = |name: &str| self.dialect.tool.members.iter().any(|own| own == name);
+        special_members(members).filter(move |name| !has(name)).map(|name| {
+            let name: String = name.chars().take(60).collect();
+            format!("`{name}` is left out: `{}` has no such member", self.dialect.name)
+        })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one definition")]
@@ -276,6 +324,7 @@ impl Translator {
         name: &'a str,
         wire_name: &str,
         has_schema: bool,
+        carried: &[String],
         lowered: LoweredSchema<'a>,
         before: usize,
     ) -> ToolTranslation<'a> {
@@ -299,7 +348,8 @@ impl Translator {
             return ToolTranslation::quarantined(name, Excess::Report.reason(&self.options));
         }
         let shown = if wire_name == name { Cow::Borrowed(name) } else { Cow::Owned(wire_name.to_owned()) };
-        let definition = wrap(dialect, shown, description, schema);
+        let carried = carried.iter().filter_map(|name| members.get_key_value(name));
+        let definition = wrap(dialect, shown, description, schema, carried);
         let schema_key =
             if dialect.tool.shape == ToolShape::ToolSpec { "json" } else { &dialect.tool.schema_key };
         let tokens = Tokens { before, after: estimate(bytes_around(&definition, schema_key, written)) };
@@ -313,7 +363,7 @@ impl Translator {
             tokens,
             strict: dialect.tool.strict == StrictField::True,
             not_strict: None,
-            warnings: misplaced_schema_warning(members).into_iter().collect(),
+            warnings: Vec::new(),
         }
     }
 
@@ -416,26 +466,6 @@ impl<'a> ToolTranslation<'a> {
     }
 }
 
-/// The description of a definition that [`wrap`] has written.
-fn find_description<'t>(definition: &'t Json<'_>) -> Option<&'t str> {
-    let Json::Object(entries) = definition else { return None };
-    entries.iter().find_map(|(name, value)| match (name.as_ref(), value) {
-        ("description", Json::Text(text)) => Some(text.as_ref()),
-        ("function" | "toolSpec", inner) => find_description(inner),
-        _ => None,
-    })
-}
-
-/// A tool of another form as MCP has it.
-fn as_mcp<'a>(members: &'a Map<String, Value>, schema: &'a Value) -> Json<'a> {
-    let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = ["name", "title", "description"]
-        .into_iter()
-        .filter_map(|key| Some((Cow::Borrowed(key), Json::Same(members.get(key)?))))
-        .collect();
-    entries.push((Cow::Borrowed("inputSchema"), Json::Same(schema)));
-    Json::Object(entries)
-}
-
 fn description_of(members: &Map<String, Value>) -> Option<&str> {
     members.text("description")
 }
@@ -460,41 +490,4 @@ fn shortened<'a>(
         compose(dialect.schema.text, Some(Cow::Owned(cut)), notes).unwrap_or_default().into_owned()
     };
     Cow::Owned(text.chars().take(limit).collect())
-}
-
-/// The definition in the dialect's shape.
-fn wrap<'a>(
-    dialect: &Dialect,
-    name: Cow<'a, str>,
-    description: Option<Cow<'a, str>>,
-    schema: Option<Json<'a>>,
-) -> Json<'a> {
-    let rules = &dialect.tool;
-    let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(5);
-    if rules.shape == ToolShape::FlatFunction {
-        members.push((Cow::Borrowed("type"), Json::literal("function")));
-    }
-    members.push((Cow::Borrowed("name"), Json::Text(name)));
-    if let Some(description) = description {
-        members.push((Cow::Borrowed("description"), Json::Text(description)));
-    }
-    if let Some(schema) = schema {
-        let schema =
-            if rules.shape == ToolShape::ToolSpec { Json::object([("json", schema)]) } else { schema };
-        members.push((Cow::Owned(rules.schema_key.clone()), schema));
-    }
-    match rules.strict {
-        StrictField::Absent => {}
-        StrictField::False => members.push((Cow::Borrowed("strict"), Json::Bool(false))),
-        StrictField::True => members.push((Cow::Borrowed("strict"), Json::Bool(true))),
-    }
-    match rules.shape {
-        ToolShape::Function => {
-            Json::object([("type", Json::literal("function")), ("function", Json::Object(members))])
-        }
-        ToolShape::ToolSpec => Json::object([("toolSpec", Json::Object(members))]),
-        ToolShape::FlatFunction | ToolShape::BareFunction | ToolShape::Declaration | ToolShape::Mcp => {
-            Json::Object(members)
-        }
-    }
 }

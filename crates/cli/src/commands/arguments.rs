@@ -159,7 +159,7 @@ impl Prepared {
         let given = GivenTool::parse(text)?;
         let (tool, plan, quarantine) = match given.definition() {
             Ok(tool) => {
-                let translated = translator.translate_one(tool);
+                let translated = translator.translate_one(&given);
                 (tool.clone(), translated.plan, translated.quarantine)
             }
             Err(unread) => (Value::Null, Plan::default(), Some(unread.reason.clone())),

@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use gateway_dialects::check::ordinal;
-use gateway_dialects::{
-    Changes, GivenTool, Json, Tokens, ToolSource as _, ToolTranslation, Translation, Translator,
-};
+use gateway_dialects::{Changes, GivenTool, Json, Tokens, ToolTranslation, Translation, Translator};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -136,14 +134,7 @@ impl Convert {
         while let Some((number, line)) = lines.next()? {
             match read_line(line) {
                 Ok(tool) => {
-                    let translated = match tool.definition() {
-                        Ok(tool) => translator.translate_one(tool),
-                        Err(unread) => ToolTranslation {
-                            name: &unread.name,
-                            quarantine: Some(unread.reason.clone()),
-                            ..ToolTranslation::default()
-                        },
-                    };
+                    let translated = translator.translate_one(&tool);
                     if translated.quarantine.is_some() {
                         outcome = Outcome::Findings;
                     }

@@ -68,6 +68,9 @@ pub struct ToolRules {
     pub empty_required: EmptyRequired,
     /// The dialect that carries the same tools with the provider's guarantee, for `strict = auto`.
     pub strict_dialect: Option<String>,
+    /// Further members of a definition, carried along where a tool is given in a form that has them.
+    #[serde(default)]
+    pub members: Vec<String>,
 }
 
 fn parameters() -> String {

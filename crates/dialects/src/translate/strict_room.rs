@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ToolTranslation, Translator};
+use super::{STRICT_LEFT_OUT, ToolTranslation, Translator};
 use crate::dialect::{Dialect, DialectError, Dialects, Limits, StrictField};
+use crate::document::ToolOrigin;
 use crate::json::Json;
 use crate::limits::{StrictCost, strict_cost};
 use crate::options::{Options, Strict};
@@ -55,13 +56,14 @@ impl Translator {
 
     /// The dialects that tools of one list are written in, where there are several: strict, then plain.
     pub fn forms(&self) -> Vec<Arc<Dialect>> {
-        let Some(plain) = &self.plain else { return Vec::new() };
+        let is_strict = self.dialect.tool.strict == StrictField::True || self.options.strict == Strict::Auto;
+        let Some(plain) = self.plain.as_ref().filter(|_| is_strict) else { return Vec::new() };
         let strict =
             self.strict.as_ref().map_or_else(|| Arc::clone(&self.dialect), |strict| Arc::new(strict.clone()));
         vec![strict, Arc::clone(&plain.dialect)]
     }
 
-    /// Translates one tool of a list under a name that the dialect allows: strict as far as there is room, else plain.
+    /// Translates a server's tool for a list, under a name that the dialect allows: strict as far as there is room, else plain.
     pub fn translate_within_room<'a>(
         &self,
         tool: &'a Value,
@@ -69,16 +71,29 @@ impl Translator {
         wire_name: &str,
         room: &mut StrictRoom,
     ) -> ToolTranslation<'a> {
-        let Some(plain) = &self.plain else { return self.translate_named(tool, name, wire_name) };
-        let as_plain = |reason| ToolTranslation {
-            not_strict: Some(reason),
-            ..plain.translate_named(tool, name, wire_name)
+        self.translate_listed(tool, name, wire_name, ToolOrigin::Server, room)
+    }
+
+    pub(super) fn translate_listed<'a>(
+        &self,
+        tool: &'a Value,
+        name: &'a str,
+        wire_name: &str,
+        origin: ToolOrigin,
+        room: &mut StrictRoom,
+    ) -> ToolTranslation<'a> {
+        let Some(plain) = &self.plain else { return self.translate_tool(tool, name, wire_name, origin) };
+        let as_plain = |reason| {
+            let mut translated = plain.translate_tool(tool, name, wire_name, origin);
+            // This is the reason, whatever the plain form says of itself.
+            translated.warnings.retain(|warning| !warning.starts_with(STRICT_LEFT_OUT));
+            ToolTranslation { not_strict: Some(reason), ..translated }
         };
         // All tools of a strict dialect would be strict: where there is no room for any, none is tried.
         if let (None, Err(reason)) = (&self.strict, room.clone().take(StrictCost::ANY)) {
             return as_plain(reason);
         }
-        let translated = self.translate_named(tool, name, wire_name);
+        let translated = self.translate_tool(tool, name, wire_name, origin);
         if !translated.strict {
             return translated;
         }
@@ -100,10 +115,10 @@ impl Translator {
         if strict_tools == 0 && strict_optional == 0 && strict_unions == 0 {
             return Ok(None);
         }
-        let plain = if strict.is_some() { Some(dialect.clone()) } else { plain_parent(dialects, dialect)? };
+        let dialect = if strict.is_some() { Some(dialect.clone()) } else { plain_parent(dialects, dialect)? };
         let options = Options { strict: Strict::AsNamed, ..options.clone() };
-        let plain = plain.map(|plain| Self::with(dialects, plain, options)).transpose()?;
-        Ok(plain.map(Box::new))
+        let plain = |dialect| Self { dialect: Arc::new(dialect), strict: None, plain: None, options };
+        Ok(dialect.map(plain).map(Box::new))
     }
 }
 

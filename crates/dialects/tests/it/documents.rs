@@ -182,7 +182,144 @@ fn a_tool_that_is_left_out_does_not_take_the_name_of_a_good_one() {
 #[test]
 fn another_form_becomes_that_of_mcp() {
     let translator = Translator::new(&Dialects::builtin(), "mcp", Options::default()).unwrap();
-    let tool = json!({"name": "t", "description": "d", "parameters": schema(), "strict": true});
+    let (annotations, output) = (json!({"readOnlyHint": true}), json!({"type": "object"}));
+    let tool = json!({"name": "t", "annotations": annotations, "description": "d", "parameters": schema(), "outputSchema": output});
     let translated = translator.translate_one(&tool).definition.unwrap().to_value();
-    assert_eq!(translated, json!({"name": "t", "description": "d", "inputSchema": schema()}));
+    let expected = json!({"name": "t", "description": "d", "inputSchema": schema(), "annotations": annotations, "outputSchema": output});
+    assert_eq!(translated.to_string(), expected.to_string());
+}
+
+/// What a dialect makes of a tool in a document: the definition, whether it is strict, and the warnings.
+fn given(dialect: &str, item: &Value) -> (Value, bool, Vec<String>) {
+    let document = ToolDocument::parse(&json!([item]).to_string()).unwrap();
+    let translator = Translator::new(&Dialects::builtin(), dialect, Options::default()).unwrap();
+    let tool = translator.translate(&document.tools).tools.remove(0);
+    let alone = GivenTool::parse(&item.to_string()).unwrap();
+    let alone = translator.translate_one(&alone);
+    assert_eq!((&alone.warnings, alone.strict), (&tool.warnings, tool.strict));
+    assert_eq!(tool.quarantine, None, "{item}");
+    (tool.definition.unwrap().to_value(), tool.strict, tool.warnings)
+}
+
+#[test]
+fn members_of_a_providers_form_are_carried_or_named() {
+    let cached = json!({"name": "t", "description": "d", "input_schema": schema(), "cache_control": {"type": "ephemeral"}});
+    for dialect in ["anthropic", "anthropic-strict"] {
+        let (definition, _, warnings) = given(dialect, &cached);
+        assert_eq!(
+            (&definition["cache_control"], warnings.as_slice()),
+            (&json!({"type": "ephemeral"}), [].as_slice())
+        );
+    }
+    for dialect in ["openai-chat", "bedrock", "mcp", "gemini"] {
+        let (definition, _, warnings) = given(dialect, &cached);
+        assert!(!definition.to_string().contains("ephemeral"), "{definition}");
+        assert_eq!(warnings, [format!("`cache_control` is left out: `{dialect}` has no such member")]);
+    }
+    let function = json!({"type": "function", "function": {"name": "t", "parameters": schema()}, "cache_control": {"type": "ephemeral"}});
+    assert_eq!(given("anthropic", &function).0["cache_control"], json!({"type": "ephemeral"}));
+    // A server could make requests fail with them.
+    let translator = Translator::new(&Dialects::builtin(), "anthropic", Options::default()).unwrap();
+    let served = translator.translate_one(&cached);
+    assert_eq!(
+        (served.definition.unwrap().to_value().get("cache_control"), served.warnings.len()),
+        (None, 0)
+    );
+    let plain = json!({"type": "custom", "name": "t", "title": "T", "input_schema": schema(), "annotations": {}, "_meta": {}});
+    assert_eq!(given("openai-chat", &plain).2, Vec::<String>::new());
+}
+
+#[test]
+fn a_tool_that_is_given_as_strict_stays_so_where_nothing_is_lost() {
+    let mut closed = schema();
+    closed["additionalProperties"] = json!(false);
+    let chat = |schema: &Value| json!({"type": "function", "function": {"name": "t", "description": "d", "parameters": schema, "strict": true}});
+    let (definition, is_strict, warnings) = given("openai-chat", &chat(&closed));
+    assert_eq!((definition, is_strict, warnings), (chat(&closed), true, Vec::new()));
+    let (definition, is_strict, _) = given("anthropic", &chat(&closed));
+    assert_eq!(
+        (&definition["strict"], &definition["input_schema"], is_strict),
+        (&json!(true), &closed, true)
+    );
+    let mut lossy = closed;
+    lossy["properties"]["param"]["minLength"] = json!(1);
+    let left_out =
+        |dialect: &str, why: &str| format!("`strict` is left out: the strict form of `{dialect}` {why}");
+    for (dialect, schema, why) in [
+        ("openai-chat", &lossy, "would lose rules of the schema"),
+        ("gemini", &lossy, "does not exist"),
+        // Their shapes are not those of the strict dialects that they inherit.
+        ("bedrock", &schema(), "does not exist"),
+        ("openai-functions", &schema(), "does not exist"),
+    ] {
+        let (definition, is_strict, warnings) = given(dialect, &chat(schema));
+        assert_eq!((is_strict, warnings), (false, vec![left_out(dialect, why)]), "{definition}");
+        assert!(!definition.to_string().contains("\"strict\":true"), "{definition}");
+    }
+    let loose = json!({"type": "function", "name": "t", "parameters": schema(), "strict": false});
+    assert_eq!((given("openai-chat", &loose).1, given("gemini", &loose).2), (false, Vec::new()));
+}
+
+#[test]
+fn tools_that_a_provider_has_by_itself_are_left_out_by_name() {
+    let function = json!({"name": "t", "parameters": schema()});
+    let documents = [
+        (
+            json!([{"type": "web_search"}, {"type": "function", "name": "t", "parameters": schema()}]),
+            "web_search",
+            "web_search",
+        ),
+        (
+            json!([{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}, function]),
+            "web_search",
+            "web_search_20250305",
+        ),
+        (json!([{"type": "custom", "name": "sql", "format": {"type": "text"}}, function]), "sql", "custom"),
+        (
+            json!([{"type": "mcp", "server_label": "x", "server_url": "https://example.com"}, function]),
+            "mcp",
+            "mcp",
+        ),
+        (
+            json!([{"google_search": {}}, {"functionDeclarations": [function]}]),
+            "google_search",
+            "google_search",
+        ),
+        (json!([{"cachePoint": {"type": "default"}}, {"toolSpec": function}]), "cachePoint", "cachePoint"),
+        (
+            json!({"tools": [{"codeExecution": {}, "functionDeclarations": [function]}]}),
+            "codeExecution",
+            "codeExecution",
+        ),
+    ];
+    for (document, name, kind) in documents {
+        let read = ToolDocument::parse(&document.to_string()).unwrap();
+        for dialect in ["openai-chat", "openai-responses", "anthropic", "gemini", "mcp"] {
+            let translator = Translator::new(&Dialects::builtin(), dialect, Options::default()).unwrap();
+            let tools = translator.translate(&read.tools).tools;
+            let (own, functions): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.quarantine.is_some());
+            let reason = format!(
+                "it is a `{kind}` tool of its provider, not a function, and other providers have none"
+            );
+            let left_out: Vec<_> =
+                own.iter().map(|tool| (tool.name, tool.quarantine.clone().unwrap())).collect();
+            assert_eq!(left_out, [(name, reason)], "{dialect}: {document}");
+            assert_eq!(
+                functions.iter().map(|tool| tool.name).collect::<Vec<_>>(),
+                ["t"],
+                "{dialect}: {document}"
+            );
+        }
+    }
+    // A function needs no parameters, and a tool needs no type.
+    for tool in [
+        json!({"type": "function", "name": "t"}),
+        json!({"name": "t"}),
+        json!({"name": "t", "description": "d"}),
+    ] {
+        let document = ToolDocument::parse(&json!([tool]).to_string()).unwrap();
+        assert!(document.tools[0].definition().is_ok(), "{tool}");
+    }
+    let schema_by_mistake = ToolDocument::parse(r#"[{"type":"object"}]"#).unwrap();
+    assert!(schema_by_mistake.tools[0].definition().is_ok());
 }
