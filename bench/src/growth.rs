@@ -80,7 +80,15 @@ fn cost(tool: &Value, translator: &Translator, vocabulary: &CoreBPE) -> Option<C
     let translated = translator.translate_one(tool);
     let definition = serde_json::to_string(translated.definition.as_ref()?).ok()?;
     let count = |text: &str| vocabulary.encode_ordinary(text).len();
-    // What a model would read of the tool: annotations and output schemas go to no provider.
+    Some(Cost {
+        tool: translated.name.to_owned(),
+        before: count(&original(tool).to_string()),
+        after: count(&definition),
+    })
+}
+
+/// What a model would read of a tool: annotations and output schemas go to no provider.
+pub(crate) fn original(tool: &Value) -> Value {
     let mut original = json!({"name": tool.get("name")});
     for key in ["description", "inputSchema"] {
         if let Some(value) = tool.get(key)
@@ -89,11 +97,7 @@ fn cost(tool: &Value, translator: &Translator, vocabulary: &CoreBPE) -> Option<C
             members.insert(key.to_owned(), value.clone());
         }
     }
-    Some(Cost {
-        tool: translated.name.to_owned(),
-        before: count(&original.to_string()),
-        after: count(&definition),
-    })
+    original
 }
 
 /// A table of all dialects.

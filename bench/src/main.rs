@@ -1,5 +1,6 @@
 //! Measures the translation engine on a corpus of real tools, against what `serde_json` needs for the same tools.
 
+mod breakdown;
 mod corpus;
 mod growth;
 mod load;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gateway_dialects::dialect::ToolShape;
 use gateway_dialects::{Dialects, Options, Translator};
 
 use corpus::Corpus;
@@ -74,6 +76,9 @@ struct Growth {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Print where the tokens of strict dialects go, instead of how much each dialect takes
+    #[arg(long)]
+    parts: bool,
 }
 
 #[derive(Debug, Args)]
@@ -142,9 +147,21 @@ impl Growth {
     fn run(&self) -> Result<()> {
         let corpus = Corpus::read(&self.source.corpus)?;
         let translators = translators(&self.dialects)?;
-        let rows: Vec<_> =
-            translators.iter().map(|translator| growth::measure(&corpus, translator)).collect();
         let mut stdout = BufWriter::new(std::io::stdout().lock());
+        if self.parts {
+            let rows = translators.iter().filter_map(|translator| breakdown::measure(&corpus, translator));
+            let rows: Vec<_> = rows.collect();
+            if self.json {
+                writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
+            } else {
+                breakdown::write_tables(&rows, &mut stdout)?;
+            }
+            return stdout.flush().context("writing the figures");
+        }
+        // MCP's own form is the original with its output schemas, which go to no provider.
+        let others =
+            translators.iter().filter(|translator| translator.dialect().tool.shape != ToolShape::Mcp);
+        let rows: Vec<_> = others.map(|translator| growth::measure(&corpus, translator)).collect();
         if self.json {
             serde_json::to_writer_pretty(&mut stdout, &rows)?;
             writeln!(stdout)?;
