@@ -251,7 +251,8 @@ impl Translator {
             return ToolTranslation::quarantined(name, "the tool has no name".to_owned());
         }
         let found = schema_of(members);
-        if let Some((_, reason)) = if found.is_none() { provider_tool(members) } else { None } {
+        let own_tool = found.is_none().then(|| provider_tool(members)).flatten();
+        if let Some((_, reason)) = own_tool {
             return ToolTranslation::quarantined(name, reason);
         }
         let is_given = origin == ToolOrigin::Document;

@@ -149,7 +149,7 @@ fn a_word_for_null_that_the_schema_does_not_show_is_told() {
     }, "required": []}));
     let translated = translator.translate_one(&tool);
     let written = parameters(&translated);
-    assert_eq!(written["properties"]["text"]["description"], "A note\nWrite (null) for a real null");
+    assert_eq!(written["properties"]["text"]["description"], "A note\nReal null: (null)");
     assert!(written["properties"]["number"].to_string().contains("\"(null)\""));
     assert_eq!(written["properties"]["plain"].get("description"), None);
     let arguments = json!({"text": null, "number": null});

@@ -176,7 +176,7 @@ impl<'a> Rebuild<'a, '_> {
         if self.too_deep(inside, 2) && self.rules.refs == RefStyle::Defs {
             node = Node::reference(self.add_part(Some(node)));
         }
-        node.description = Some(Cow::Borrowed("Properties that are not declared"));
+        node.description = Some(Cow::Borrowed("Other properties"));
         let optional = self.choices.all_required;
         if optional {
             node.accept_null();

@@ -247,7 +247,7 @@ impl<'a> Rebuild<'a, '_> {
             lowered.node.accept_null();
             if !shown {
                 // Nothing in the schema shows the word: the description has to.
-                lowered.node.add_words(Cow::Borrowed("Write (null) for a real null"));
+                lowered.node.add_words(Cow::Borrowed("Real null: (null)"));
             }
             let codec = std::mem::take(&mut lowered.codec);
             lowered.codec = Codec::SpelledNull(Box::new(codec));
