@@ -14,7 +14,8 @@ pub fn nearest_names<'a>(name: &str, candidates: impl IntoIterator<Item = &'a st
     if wanted.is_empty() {
         return Vec::new();
     }
-    let allowed = (wanted.len() / 3).max(2);
+    // Of a short name, half at most: nothing is left in common otherwise.
+    let allowed = (wanted.len() / 3).max(2).min(wanted.len() / 2);
     let mut near: Vec<(usize, &str)> = candidates
         .into_iter()
         .filter_map(|candidate| {
@@ -60,6 +61,8 @@ mod tests {
             ("get_waether", &["get_weather"]),
             ("unrelated", &[]),
             ("", &[]),
+            ("y", &[]),
+            ("in", &[]),
         ];
         for (name, nearest) in cases {
             assert_eq!(nearest_names(name, tools), *nearest, "{name}");

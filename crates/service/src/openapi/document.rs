@@ -42,7 +42,9 @@ pub fn document() -> Value {
             "title": "MCP Tool Gateway",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "The tools of any MCP server in every LLM provider's format, and the calls of any provider run on \
-                the right server. Every answer carries `x-correlation-id`; every error is `{error, code, correlationId}`.",
+                the right server. Every answer carries `x-correlation-id`; every error is `{error, code, correlationId}`. A member of a body that means \
+                nothing is refused where all members are ours; parameters of a query that mean nothing are named in \
+                `x-parameters-unknown`.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
@@ -59,7 +61,7 @@ pub fn document() -> Value {
     })
 }
 
-fn components() -> Value {
+pub(super) fn components() -> Value {
     // A test reads the file, so that the fallback is never seen.
     serde_json::from_str(COMPONENTS).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Which route a request means.
 
-use super::route::{Route, Verb};
+use super::route::{Action, Route, Verb};
 use super::table::ROUTES;
 
 /// What the table says about a request.
@@ -22,6 +22,11 @@ pub(crate) fn find(method: &http::Method, path: &str) -> Found {
         None if ROUTES.iter().any(|route| fits(route.path, path)) => Found::OtherMethods(methods(path)),
         None => Found::Nothing,
     }
+}
+
+/// The route of an action; the first one where several share it.
+pub(crate) fn route_of(action: Action) -> Option<&'static Route> {
+    ROUTES.iter().find(|route| route.action == action)
 }
 
 /// The methods of a path, for `Allow`.
@@ -72,6 +77,7 @@ mod tests {
 
     use http::Method;
 
+    use super::super::known::ALIASES;
     use super::super::route::{Location, Parameter};
     use super::*;
 
@@ -137,9 +143,6 @@ mod tests {
         }
     }
 
-    /// Other spellings that are read and not described.
-    const ALIASES: [&str; 3] = ["coerce", "groupBy", "correlationId"];
-
     /// The code of every file that may read parameters, without unit tests.
     fn readers() -> Vec<String> {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -184,8 +187,9 @@ mod tests {
             .flat_map(|text| ways.iter().flat_map(move |way| text.split(way).skip(1)))
             .filter_map(|rest| rest.split('"').next())
             .collect();
+        let is_alias = |name: &str| ALIASES.iter().any(|(alias, _)| *alias == name);
         let unknown: Vec<&&str> =
-            read.iter().filter(|name| !described.contains(**name) && !ALIASES.contains(*name)).collect();
+            read.iter().filter(|name| !described.contains(**name) && !is_alias(name)).collect();
         assert_eq!(unknown, Vec::<&&str>::new(), "read and not described");
         let is_read = |name: &str| readers.iter().any(|text| text.contains(&format!("\"{name}\"")));
         let unread: Vec<&&str> = described.iter().filter(|name| !is_read(name)).collect();

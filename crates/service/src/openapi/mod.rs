@@ -2,6 +2,7 @@
 
 mod document;
 mod find;
+mod known;
 mod mcp;
 mod parts;
 mod registry;
@@ -10,6 +11,6 @@ mod table;
 mod tools;
 
 pub use document::document;
-pub(crate) use find::{Found, find, path_parameter};
+pub(crate) use find::{Found, find, path_parameter, route_of};
 pub(crate) use route::{Access, Action, Load, Route, Verb};
 pub(crate) use table::ROUTES;

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use super::members;
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
+use crate::openapi::Action;
 use gateway_runtime::approvals::Verdict;
 
 /// `GET /approvals`.
@@ -37,6 +39,7 @@ fn ascii(text: &str) -> String {
 /// `POST /approvals/{id}`.
 pub(crate) fn decide(gateway: &Gateway, id: &str, body: &Bytes) -> Result<Response, ApiError> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    members::check(Action::Approve, body.as_object().into_iter().flatten().map(|(name, _)| name.as_str()))?;
     let (word, verdict) = match body.get("decision").and_then(Value::as_str) {
         Some("approve") => ("approve", Verdict::Approved),
         Some("deny") => ("deny", Verdict::Denied),

@@ -13,9 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::members;
 use super::tool_request::ToolRequest;
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
+use crate::openapi::Action;
 use gateway_runtime::call::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
 use gateway_runtime::call::{CallArguments, CallOutcome, CallRequest, CallState, Origin, PLAIN};
 use gateway_runtime::context::RequestContext;
@@ -31,20 +33,44 @@ struct Body<'a> {
     arguments: Option<&'a RawValue>,
     input: Option<&'a RawValue>,
     state: Option<&'a RawValue>,
-    /// Whether there are members that mean nothing.
-    has_others: bool,
+    /// The first member that means nothing.
+    unknown: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
 enum Field {
     Server,
     Tool,
     Arguments,
     Input,
     Continue,
-    #[serde(other)]
-    Other,
+    Responses,
+    Unknown(String),
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = Field;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("the name of a member")
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Field, E> {
+                Ok(match name {
+                    "server" => Field::Server,
+                    "tool" => Field::Tool,
+                    "arguments" => Field::Arguments,
+                    "input" => Field::Input,
+                    "continue" => Field::Continue,
+                    "responses" => Field::Responses,
+                    unknown => Field::Unknown(unknown.to_owned()),
+                })
+            }
+        }
+        deserializer.deserialize_identifier(Name)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
@@ -66,9 +92,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
                         Field::Arguments => &mut body.arguments,
                         Field::Input => &mut body.input,
                         Field::Continue => &mut body.state,
-                        Field::Other => {
+                        // Read again with the answers in it, which are only there beside a state.
+                        Field::Responses => {
                             map.next_value::<IgnoredAny>()?;
-                            body.has_others = true;
+                            continue;
+                        }
+                        Field::Unknown(name) => {
+                            map.next_value::<IgnoredAny>()?;
+                            body.unknown.get_or_insert(name);
                             continue;
                         }
                     };
@@ -99,8 +130,8 @@ pub(super) async fn call_tool(request: ToolRequest, query: Parameters) -> Result
     let mode = result_mode(parameters)?;
     let body: Body<'_> =
         gateway_protocol::read_json(&text).map_err(|error| ApiError::unreadable_body(&text, &error))?;
-    // The members that mean something are all read below, without repeats; answers and unknown members are not.
-    if (body.has_others || body.state.is_some())
+    // The members of a call are all read below, without repeats; answers are not.
+    if (body.unknown.is_some() || body.state.is_some())
         && let Some(repeated) = gateway_protocol::find_repeated(&text)
     {
         return Err(ApiError::repeated(&repeated));
@@ -108,6 +139,7 @@ pub(super) async fn call_tool(request: ToolRequest, query: Parameters) -> Result
     if body.state.is_some() {
         return go_on(gateway, context, text).await;
     }
+    members::check(Action::CallTool, body.unknown.as_deref())?;
     let answerer = answerer(parameters, body.input)?;
     let server = text_field(body.server, "server")?;
     let name = text_field(body.tool, "tool")?

@@ -5,10 +5,12 @@ use bytes::Bytes;
 use gateway_dialects::stream::parse_chunks;
 use gateway_protocol::RawJson;
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::members;
 use super::tool_request::ToolRequest;
 use crate::errors::{ApiError, NotRun, json_response, media_type};
+use crate::openapi::Action;
 use gateway_runtime::call::input::{Continued, Suspension};
 use gateway_runtime::parameters::Parameters;
 use gateway_runtime::turn::{ModelOutput, Turn, TurnRequest, TurnRun};
@@ -71,10 +73,24 @@ fn read(body: &Bytes, query: Parameters) -> Result<Asked, ApiError> {
                 .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
             Ok(Asked::Rest(Continued::read(&raw)?))
         }
-        Ok(Value::Object(members)) => Ok(Asked::Turn(TurnRequest::of_body(members, query)?)),
+        Ok(Value::Object(members)) => {
+            check_members(&members)?;
+            Ok(Asked::Turn(TurnRequest::of_body(members, query)?))
+        }
         Ok(_) => Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),
         Err(error) => Err(ApiError::unreadable_body(body, &error)),
     }
+}
+
+/// The members beside `call` are ours; what is in it is the provider's.
+fn check_members(body: &Map<String, Value>) -> Result<(), ApiError> {
+    let names = || body.keys().map(String::as_str);
+    // Where nothing looks like `call`, the body most likely is what the model said itself, and none of its members is ours.
+    if !body.contains_key("call") && !members::misspells(Action::Execute, names(), "call") {
+        let message = "Missing or invalid \"call\" field: put what the model said under \"call\", as in {\"call\": {…}}";
+        return Err(ApiError::bad_request(message));
+    }
+    members::check(Action::Execute, names())
 }
 
 /// A stream is the call, and the query says what else a body says.

@@ -5,9 +5,11 @@ use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, Tran
 use gateway_dialects::{Dialect, Options, Work};
 use serde_json::{Map, Value, json};
 
+use super::members;
 use super::stateless::{too_much, work_for, written};
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
+use crate::openapi::Action;
 use gateway_runtime::parameters::Parameters;
 
 /// Answers `{"from", "to", "messages", "system"?, "tools"?, "mode"?}` with `{"messages", "system"?, "warnings"}`.
@@ -18,6 +20,7 @@ pub(super) fn history(gateway: &Gateway, _: Option<&str>, body: &Bytes) -> Resul
         Ok(_) => return Err(ApiError::bad_request("the body must be an object with \"messages\"")),
         Err(error) => return Err(ApiError::unreadable_body(body, &error)),
     };
+    members::check(Action::History, body.keys().map(String::as_str))?;
     let Some(Value::Array(messages)) = body.remove("messages") else {
         return Err(ApiError::bad_request("Missing or invalid \"messages\" field: it must be a list"));
     };

@@ -8,6 +8,7 @@ mod health;
 mod history;
 mod logs;
 mod mcp;
+mod members;
 mod metrics;
 mod providers;
 mod registry;

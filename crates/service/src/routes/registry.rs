@@ -2,14 +2,17 @@
 
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gateway_config::is_definition_member;
 use gateway_dialects::arguments::{OmissionKind, Validator};
 use gateway_dialects::with_input_schema;
 use gateway_upstream::{Handler, RegisterError, RegisteredTool};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::members;
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
+use crate::openapi::Action;
 
 /// `GET /registry`.
 pub(crate) fn list(gateway: &Gateway) -> Response {
@@ -23,6 +26,9 @@ pub(crate) async fn register(gateway: Gateway, name: String, body: Bytes) -> Res
     let body: Map<String, Value> = serde_json::from_slice(&body)
         .map_err(|error| ApiError::bad_request(format!("reading the body as a JSON object: {error}")))?;
     let body = with_input_schema(body);
+    // A definition may have more members than are described.
+    let unknown = body.keys().map(String::as_str).filter(|name| !is_definition_member(name));
+    members::check(Action::RegisterTool, unknown)?;
     check_schema(&body)?;
     let replaced = gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error))?;
     tracing::info!(tool = name, replaced, "Tool registered.");

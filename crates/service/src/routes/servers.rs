@@ -10,8 +10,10 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::members;
 use crate::errors::{ApiError, call_status, code, json_response};
 use crate::gateway::Gateway;
+use crate::openapi::Action;
 use gateway_runtime::failure::call_code;
 
 /// `GET /servers`.
@@ -38,7 +40,6 @@ pub(crate) async fn restart(gateway: Gateway, name: String) -> Result<Response, 
 
 /// The body of an acceptance.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Acceptance {
     fingerprint: String,
 }
@@ -47,6 +48,9 @@ struct Acceptance {
 pub(crate) async fn accept(gateway: Gateway, name: String, body: Bytes) -> Result<Response, ApiError> {
     let fleet = gateway.fleet();
     let health = fleet.health_of(&name).ok_or_else(|| not_found(&gateway, &name))?;
+    let given: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let names = given.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    members::check(Action::AcceptServer, names)?;
     let Acceptance { fingerprint } = serde_json::from_slice(&body).map_err(|error| {
         ApiError::bad_request(format!(
             "reading the body as {{\"fingerprint\": \"…\"}}: {error}; `changedDefinitions` of the server shows the fingerprints"

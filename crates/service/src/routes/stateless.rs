@@ -2,7 +2,7 @@
 
 use axum_core::response::Response;
 use bytes::Bytes;
-use gateway_dialects::check::{Limits, check_within};
+use gateway_dialects::check::{Limits, Report, check_within};
 use gateway_dialects::dialect::ToolShape;
 use gateway_dialects::{
     Changes, DialectError, DocumentError, LoneSchema, TooMuchWork, ToolDocument, Translator, Work,
@@ -13,8 +13,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::members;
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
+use crate::openapi::Action;
 use gateway_protocol::RawObject;
 use gateway_runtime::parameters::{Parameters, compat, translation_options};
 
@@ -97,9 +99,13 @@ impl Listed {
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
 pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
-    let ToolDocument { tools, members, .. } = read(body)?;
-    let parameters = parameters(members, query);
-    let translator = translator(gateway, &parameters)?;
+    let ToolDocument { tools, members: beside, .. } = read(body)?;
+    let misspelt = members::hint(Action::Convert, beside.keys().map(String::as_str));
+    let parameters = parameters(beside, query);
+    let translator = translator(gateway, &parameters).map_err(|error| match &misspelt {
+        Some(hint) => ApiError { message: format!("{}; {hint}", error.message), ..error },
+        None => error,
+    })?;
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let mut listed = Listed::new();
     let rows: Vec<Value> = translation
@@ -137,7 +143,7 @@ pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> R
     if let Some(omitted) = listed.omitted() {
         answer["truncated"] = omitted;
     }
-    let warnings = warnings(gateway, &parameters, None);
+    let warnings = warnings(gateway, &parameters, misspelt);
     if !warnings.is_empty() {
         answer["warnings"] = json!(warnings);
     }
@@ -228,6 +234,7 @@ pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) ->
         .map(|(name, value)| Ok((name.to_string(), serde_json::from_str(value.get())?)))
         .collect::<Result<Map<String, Value>, _>>()
         .map_err(unreadable)?;
+    members::check(Action::Transform, rest.keys().map(String::as_str))?;
     let parameters = parameters(rest, query);
     let translator = match chosen(gateway, &parameters)? {
         Ok(translator) => translator,
@@ -266,11 +273,21 @@ pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) ->
     })
 }
 
+/// The answer of `/check`.
+#[derive(Serialize)]
+struct Checked {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
 pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let work = work_for(body);
-    let ToolDocument { tools, members, .. } = read(body)?;
-    let parameters = parameters(members, query);
+    let ToolDocument { tools, members: beside, .. } = read(body)?;
+    let misspelt = members::hint(Action::Check, beside.keys().map(String::as_str));
+    let parameters = parameters(beside, query);
     let options = translation_options(&parameters)?;
     let wanted = parameters.all("to");
     let dialects = gateway.dialects();
@@ -288,7 +305,8 @@ pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Res
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     let limits = Limits { work, bytes: LISTED };
-    written(&check_within("the request", &tools, &translators, limits).map_err(too_much)?)
+    let report = check_within("the request", &tools, &translators, limits).map_err(too_much)?;
+    written(&Checked { report, warnings: misspelt.into_iter().collect() })
 }
 
 /// The tools of a body: a list, `{"tools": […]}`, a reply to `tools/list`, or one tool.
