@@ -11,8 +11,9 @@ const HEADERS: &str = "authorization, content-type, idempotency-key, if-none-mat
                        mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key, x-correlation-id";
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "etag, idempotent-replayed, link, mcp-protocol-version, mcp-session-id, retry-after, traceparent, www-authenticate, \
-     x-cache, x-correlation-id, x-log-last-id, x-model-unknown, x-tool-dialect, x-tool-tokens, x-tool-tokens-saved, \
-     x-tools-not-strict, x-tools-omitted, x-tools-quarantined, x-tools-verbatim",
+     x-cache, x-correlation-id, x-log-last-id, x-model-unknown, x-parameters-unknown, x-servers-missing, x-servers-stale, \
+     x-tool-dialect, x-tool-tokens, x-tool-tokens-saved, x-tools-not-strict, x-tools-omitted, x-tools-quarantined, \
+     x-tools-verbatim",
 );
 const MINUTES: HeaderValue = HeaderValue::from_static("600");
 

@@ -12,6 +12,7 @@ mod hosts;
 mod keys;
 mod linger;
 mod rate;
+mod unknown;
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -42,6 +43,7 @@ use hosts::{Hosts, OriginKind, Origins};
 use keys::{Keys, NotKnown};
 use linger::{Arriving, Lingering};
 use rate::{Payer, Rates};
+use unknown::{PARAMETERS_UNKNOWN, UnknownParameters};
 
 /// Longer paths are cut in the log.
 const LOGGED_PATH: usize = 200;
@@ -60,6 +62,7 @@ pub(crate) struct Guard {
     origins: Origins,
     rates: Option<Rates>,
     lingering: Lingering,
+    unknown: UnknownParameters,
 }
 
 /// What is known about a request while it is on its way.
@@ -87,6 +90,7 @@ impl Guard {
             origins: Origins::new(&config.allowed_origins),
             rates: config.rate_limit.map(Rates::new),
             stopping: stopping.clone(),
+            unknown: UnknownParameters::default(),
             gateway,
         }
     }
@@ -119,7 +123,9 @@ impl Guard {
             context: context_of(&parts.headers, caller.as_ref().ok().cloned()),
             cors: None,
         };
-        let outcome = match self.admit(&parts, found, (caller, admin), peer, &mut passing) {
+        let admitted = self.admit(&parts, found, (caller, admin), peer, &mut passing);
+        let is_admitted = admitted.is_ok();
+        let outcome = match admitted {
             // Nobody will read the answer, so nothing may run.
             Ok(_) if is_evicted => Err(ApiError::overloaded(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -142,6 +148,9 @@ impl Guard {
         }
         if let Some(origin) = passing.cors.take() {
             cors::allow(origin, headers);
+        }
+        if let (true, Some((_, route)), Some(query)) = (is_admitted, passing.route, passing.uri.query()) {
+            headers.extend(self.unknown.noted(route, query).map(|names| (PARAMETERS_UNKNOWN, names)));
         }
         let (took, status) = (started.elapsed(), response.status());
         let named = passing.context.held.provider().or_else(|| self.provider_in(&passing));
