@@ -36,6 +36,15 @@ pub fn nearest_names<'a>(name: &str, candidates: impl IntoIterator<Item = &'a st
     near.into_iter().take(MAX_OFFERED).map(|(_, candidate)| candidate).collect()
 }
 
+/// The question which of the nearest names was meant; `None` if none is near.
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    match nearest_names(name, candidates).as_slice() {
+        [] => None,
+        [one] => Some(format!("did you mean `{one}`?")),
+        several => Some(format!("did you mean one of `{}`?", several.join("`, `"))),
+    }
+}
+
 fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(MAX_LENGTH).collect()
 }
@@ -67,6 +76,14 @@ mod tests {
         for (name, nearest) in cases {
             assert_eq!(nearest_names(name, tools), *nearest, "{name}");
         }
+    }
+
+    #[test]
+    fn the_question_names_what_is_near() {
+        let tools = ["echo", "each", "add"];
+        assert_eq!(did_you_mean("ad", tools).as_deref(), Some("did you mean `add`?"));
+        assert_eq!(did_you_mean("eacho", tools).as_deref(), Some("did you mean one of `each`, `echo`?"));
+        assert_eq!(did_you_mean("subtract", tools), None);
     }
 
     #[test]

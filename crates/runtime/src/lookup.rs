@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gateway_notation::spelling::did_you_mean;
 use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
 
 use crate::Runtime;
@@ -138,6 +139,10 @@ impl Runtime {
             }
             _ => error.to_string(),
         };
+        let text = match near(catalogue, &error, name) {
+            Some(question) => format!("{text}; {question}"),
+            None => text,
+        };
         let text = match &error {
             LookupError::UnknownTool { server: None, .. } => self.unknown_among_all(&text),
             _ => text,
@@ -149,5 +154,27 @@ impl Runtime {
     /// The scope that a request names.
     pub fn scope(&self, server: Option<&str>) -> Result<Scope, Failure> {
         Scope::parse(self.fleet(), self.default_server(), server)
+    }
+}
+
+/// Which of the names that the caller could have seen was meant: those of lists, in the form in which the caller names one.
+fn near(catalogue: &Catalogue, error: &LookupError, name: &str) -> Option<String> {
+    let shown = |tool: &&CatalogueTool| tool.unaccepted.is_none();
+    match error {
+        LookupError::UnknownServer { name, known } => did_you_mean(name, known.iter().map(String::as_str)),
+        // The name is right; the reason says why it leads nowhere.
+        LookupError::UnknownTool { reason: Some(_), .. } | LookupError::Ambiguous { .. } => None,
+        LookupError::UnknownTool { server: Some(server), .. } if name.starts_with("mcp__") => {
+            let names: Vec<String> =
+                catalogue.tools_of(server).filter(shown).map(|tool| tool.canonical_name()).collect();
+            did_you_mean(name, names.iter().map(String::as_str))
+        }
+        LookupError::UnknownTool { server: Some(server), .. } => {
+            did_you_mean(name, catalogue.tools_of(server).filter(shown).map(|tool| tool.name.as_str()))
+        }
+        LookupError::UnknownTool { server: None, .. } => {
+            did_you_mean(name, catalogue.listed().map(|tool| tool.public_name.as_str()))
+        }
+        _ => None,
     }
 }

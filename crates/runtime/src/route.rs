@@ -14,6 +14,7 @@ use gateway_dialects::calls::{
 };
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::results::{neutral_result, read_result};
+use gateway_notation::spelling::did_you_mean;
 use gateway_protocol::RawJson;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -208,7 +209,12 @@ fn shape_of(runtime: &Runtime, request: &Value, named: Option<&str>) -> Result<S
         Some("openai") => RouteFormat::OpenAi,
         Some("neutral") => RouteFormat::Neutral,
         Some(other) if runtime.dialects().get(other).is_ok() => return Ok(Shape::Provider),
-        Some(other) => return Err(format!("Unsupported tool use format: {other}")),
+        Some(other) => {
+            let dialects = runtime.dialects();
+            let known = ["xml", "json", "openai", "neutral"].into_iter().chain(dialects.names());
+            let question = did_you_mean(other, known).map(|question| format!("; {question}"));
+            return Err(format!("Unsupported tool use format: {other}{}", question.unwrap_or_default()));
+        }
         None => match route_format(request) {
             RouteFormat::Json if is_another_providers(request) => return Ok(Shape::Provider),
             format => format,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gateway_notation::spelling::did_you_mean;
 use gateway_upstream::{CatalogueTool, Fleet, UpstreamId, UpstreamSpec};
 
 use crate::failure::Failure;
@@ -71,6 +72,9 @@ pub fn unknown_server(fleet: &Fleet, name: &str) -> Failure {
     } else {
         ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ")
     };
-    let message = format!("Unknown server: {name}. Available servers: {known}");
+    let mut message = format!("Unknown server: {name}. Available servers: {known}");
+    if let Some(question) = did_you_mean(name, ids.iter().map(UpstreamId::as_str)) {
+        message = format!("{message}; {question}");
+    }
     Failure::UnknownServer(message)
 }

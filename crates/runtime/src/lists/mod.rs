@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
+use gateway_notation::spelling::did_you_mean;
 use gateway_upstream::{Catalogue, Fleet};
 use tokio::sync::OnceCell;
 
@@ -186,7 +187,12 @@ impl Lists {
         let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();
         known.sort_unstable();
         let message = match error {
-            DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
+            DialectError::Unknown { name, .. } => {
+                match did_you_mean(name, known.iter().map(String::as_str)) {
+                    Some(question) => format!("Unknown provider: {name}; {question}"),
+                    None => format!("Unknown provider: {name}"),
+                }
+            }
             other => other.to_string(),
         };
         Failure::UnknownProvider { message, known }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Dialect, Options, Plan, Strict};
+use gateway_notation::spelling::did_you_mean;
 use gateway_search::Beside;
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 use serde_json::Value;
@@ -241,10 +242,13 @@ fn check_groups(lists: &Lists, named: &[String]) -> Result<(), Failure> {
     }
     let known = lists.groups();
     let Some(unknown) = named.iter().find(|name| !known.contains(name)) else { return Ok(()) };
-    let message = if known.is_empty() {
+    let mut message = if known.is_empty() {
         format!("group={unknown}: no groups are configured")
     } else {
         format!("group={unknown}: expected one of {}", known.join(", "))
     };
+    if let Some(question) = did_you_mean(unknown, known.iter().map(String::as_str)) {
+        message = format!("{message}; {question}");
+    }
     Err(Failure::UnknownGroup { message, known })
 }

@@ -15,6 +15,7 @@ use crate::errors::{ApiError, call_status, code, json_response};
 use crate::gateway::Gateway;
 use crate::openapi::Action;
 use gateway_runtime::failure::call_code;
+use gateway_runtime::scope::unknown_server;
 
 /// `GET /servers`.
 pub(crate) fn list(gateway: &Gateway) -> Response {
@@ -105,10 +106,7 @@ fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Resu
 }
 
 fn not_found(gateway: &Gateway, name: &str) -> ApiError {
-    let ids = gateway.fleet().ids();
-    let known = ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ");
-    let known = if known.is_empty() { "none" } else { &known };
-    let message = format!("Unknown server: {name}. Available servers: {known}");
+    let message = unknown_server(gateway.fleet(), name).message();
     ApiError::new(StatusCode::NOT_FOUND, code::SERVER_NOT_FOUND, message)
 }
 

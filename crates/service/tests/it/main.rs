@@ -35,5 +35,6 @@ mod search;
 mod streamed_replies;
 mod streams;
 mod turns;
+mod unknown_names;
 mod unreached;
 mod wrong_requests;
