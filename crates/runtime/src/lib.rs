@@ -25,6 +25,7 @@
 pub mod approvals;
 pub mod cache;
 pub mod call;
+mod call_ids;
 pub mod canonical;
 pub mod capabilities;
 pub mod context;

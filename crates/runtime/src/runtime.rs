@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::approvals::Approvals;
 use crate::cache::ResultCache;
+use crate::call_ids::CallIds;
 use crate::lists::{Lists, ReadyDialects};
 use crate::metrics::CallMetrics;
 use crate::parked::Parked;
@@ -39,6 +40,7 @@ struct Shared {
     parked: Parked,
     seal: Seal,
     cache: ResultCache,
+    call_ids: CallIds,
     approvals: Approvals,
     /// The policy of the newest configuration; all other settings are those of the start.
     approval: ArcSwap<ApprovalConfig>,
@@ -58,6 +60,7 @@ impl Runtime {
             cache: ResultCache::new(config.cache.clone()),
             parked: Parked::new(config.mcp.parked_calls),
             seal: Seal::random(),
+            call_ids: CallIds::random(),
             approval: ArcSwap::from_pointee(config.approval.clone()),
             config,
             fleet,
@@ -158,6 +161,11 @@ impl Runtime {
     /// Signs what callers carry from one request to the next.
     pub fn seal(&self) -> &Seal {
         &self.shared.seal
+    }
+
+    /// Ids for calls that came without one.
+    pub(crate) fn call_ids(&self) -> &CallIds {
+        &self.shared.call_ids
     }
 
     /// Calls that wait for somebody.

@@ -185,7 +185,9 @@ impl Turn {
             let message = if messages.len() == 1 { messages.swap_remove(0) } else { messages.into() };
             return RawJson::of(&message).unwrap_or_else(|_| RawJson::null());
         }
-        RawJson::of(&render_mode(self.options.mode, &self.dialect, outcome, &origin, &self.options.results))
+        let mut options = self.options.results.clone();
+        options.ids = vec![call.id.as_str().to_owned()];
+        RawJson::of(&render_mode(self.options.mode, &self.dialect, outcome, &origin, &options))
             .unwrap_or_else(|_| RawJson::null())
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use gateway_dialects::arguments::unknown_tool_text;
 use gateway_dialects::calls::text::{Notation, TextCalls, ToolSchemas};
-use gateway_dialects::calls::{CallError, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
+use gateway_dialects::calls::{CallError, CallId, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, read_result, render_mode};
 use gateway_dialects::{Dialect, Plan};
 use gateway_notation::spelling::nearest_names;
@@ -25,6 +25,7 @@ use serde_json::Value;
 use self::request::TurnOptions;
 use crate::Runtime;
 use crate::call::{CallArguments, CallRequest, Origin, PLAIN, Siblings};
+use crate::call_ids::CallIds;
 use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
 use crate::lists::{ListRequest, Rendered, may_be_meant};
@@ -140,7 +141,30 @@ impl Turn {
         // One name for one dialect, however it was named or recognised, and with whatever layer.
         let own = dialect.name.split('+').next().unwrap_or(&dialect.name);
         let origin = Origin { transport: PLAIN, provider: Some(own.into()) };
-        Ok(Self { reply, dialect, origin, rendered, search, list: request, is_detected, options })
+        let mut turn = Self {
+            reply,
+            dialect,
+            origin,
+            rendered,
+            search,
+            list: request,
+            is_detected,
+            options,
+        };
+        turn.name_calls(runtime.call_ids());
+        Ok(turn)
+    }
+
+    /// Gives calls without an id one that no other call of the gateway has, in the form that the provider takes.
+    fn name_calls(&mut self, ids: &CallIds) {
+        let calls = &mut self.reply.calls;
+        if calls.iter().all(|call| call.id.given().is_some()) {
+            return;
+        }
+        for call in calls.iter_mut().filter(|call| call.id.given().is_none()) {
+            call.id = CallId::Generated(ids.next(&self.dialect));
+        }
+        self.options.results.ids = calls.iter().map(|call| call.id.as_str().to_owned()).collect();
     }
 
     /// How exactly failures are reported.

@@ -266,10 +266,14 @@ async fn routing_a_text_asks_for_the_calls_in_it() {
     let service = Service::start().await;
     let route =
         async |body: &str| service.send("POST", "/route", "content-type: text/plain\r\n", body).await.body;
-    let stored = route(&format!("I store it. {XML_CALL}")).await;
-    assert!(stored.starts_with("<tool_result tool_use_id=\"generated_1\" status=\"success\">"), "{stored}");
-    let stored = route(&format!("I store it. {JSON_CALL}")).await;
-    assert!(stored.starts_with("<tool_result tool_use_id=\"generated_1\" status=\"success\">"), "{stored}");
+    let mut ids = Vec::new();
+    for call in [XML_CALL, JSON_CALL] {
+        let stored = route(&format!("I store it. {call}")).await;
+        assert!(stored.starts_with("<tool_result tool_use_id=\"call_"), "{stored}");
+        assert!(stored.contains("status=\"success\""), "{stored}");
+        ids.push(stored.split('"').nth(1).unwrap_or_default().to_owned());
+    }
+    assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 14), "{ids:?}");
     let unknown = route("<drop_values><a>1</a></drop_values>").await;
     assert!(unknown.contains("status=\"error\"") && unknown.contains("drop_values"), "{unknown}");
     let missing = route("<store_value><key>k</key></store_value>").await;

@@ -492,3 +492,39 @@ async fn a_model_in_the_query_chooses_the_dialect_and_a_turn_has_its_bound() {
     let answer = execute(&service, json!({"provider": "gemini", "call": many})).await;
     assert_eq!(answer.status, 400, "{}", answer.body);
 }
+
+/// A result without an id of its call gets one that no other result of the gateway has, in the provider's form.
+#[tokio::test]
+async fn generated_ids_differ_between_requests() {
+    let service = Service::start().await;
+    let message = r#"{"role":"assistant","tool_calls":[
+        {"id":null,"type":"function","function":{"name":"get_value","arguments":"{\"key\":\"a\"}"}},
+        {"type":"function","function":{"name":"get_value","arguments":"{\"key\":\"b\"}"}},
+        {"id":"mine","type":"function","function":{"name":"get_value","arguments":"{\"key\":\"c\"}"}}]}"#;
+    let mut all = Vec::new();
+    for (provider, pattern) in [("openai-chat", "call_#########"), ("mistral", "#########")] {
+        for _ in 0..2 {
+            let body = format!(r#"{{"provider":"{provider}","call":{message}}}"#);
+            let answer = service.post("/execute", &body).await.json();
+            let ids = answer["messages"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["tool_call_id"].as_str().unwrap());
+            let ids: Vec<String> = ids.map(str::to_owned).collect();
+            assert_eq!((ids.len(), ids[2].as_str()), (3, "mine"), "{answer}");
+            for id in &ids[..2] {
+                let (head, digits) = id.split_at(id.len() - 9);
+                assert!(digits.bytes().all(|digit| digit.is_ascii_alphanumeric()), "{id}");
+                assert_eq!(format!("{head}#########"), pattern, "{id}");
+                let reason = format!("the call has no id; its result is sent as `{id}`");
+                let changes = answer["changes"].as_array().unwrap();
+                assert!(changes.iter().any(|change| change["reason"] == reason), "{answer}");
+            }
+            all.extend(ids.into_iter().take(2));
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 8, "{all:?}");
+}

@@ -84,7 +84,7 @@ pub(crate) fn tool_message(format: &dyn WireFormat, rules: &MessageRules, result
     let mut message = Map::with_capacity(4);
     message.insert("role".into(), "tool".into());
     if rules.call_ids && (result.outcome.call_id.is_some() || format.replaces_absent_ids(rules)) {
-        message.insert("tool_call_id".into(), result.id().into());
+        message.insert("tool_call_id".into(), (&*result.id).into());
     }
     if let Some(field) = &rules.tool_name_field {
         message.insert(field.clone(), result.outcome.wire_name.into());

@@ -72,7 +72,7 @@ impl WireFormat for Converse {
 
     fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
         let mut block = Map::new();
-        block.insert("toolUseId".into(), result.id().into());
+        block.insert("toolUseId".into(), (&*result.id).into());
         block.insert("content".into(), content_list(self, &result.arranged).into());
         if result.arranged.failed && self.marks_failure(rules.errors) {
             block.insert("status".into(), "error".into());

@@ -70,7 +70,7 @@ impl WireFormat for Messages {
     fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
         let mut block = Map::new();
         block.insert("type".into(), "tool_result".into());
-        block.insert("tool_use_id".into(), result.id().into());
+        block.insert("tool_use_id".into(), (&*result.id).into());
         let content = match result.arranged.parts.as_slice() {
             [] => None,
             [Part::Text(text)] => Some(text.clone().into()),

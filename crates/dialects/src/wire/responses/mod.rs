@@ -79,7 +79,7 @@ impl WireFormat for Responses {
 
     fn write_result(&self, _rules: &MessageRules, result: &Prepared<'_>) -> Value {
         let output = text_or_list(self, &result.arranged);
-        json!({"type": "function_call_output", "call_id": result.id(), "output": output})
+        json!({"type": "function_call_output", "call_id": result.id, "output": output})
     }
 
     fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {

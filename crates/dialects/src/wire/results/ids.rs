@@ -10,6 +10,9 @@ const DERIVED_LENGTH: usize = 24;
 /// How often an id is derived anew before it may be longer than the dialect likes.
 const PATIENCE: u64 = 1000;
 
+/// Letters and digits of an id that stands for a number: as many as the shortest ids that a provider asks for have.
+const NUMBERED_LENGTH: usize = 9;
+
 const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const LETTERS: u64 = 52;
 
@@ -69,6 +72,26 @@ impl IdMap {
     }
 }
 
+/// The id that stands for a number in `dialect`: the same for the same number, and another for each of 62⁹ numbers in a row.
+pub fn numbered_id(dialect: &Dialect, number: u64) -> String {
+    let mut rest = number;
+    let mut digits = [b'a'; NUMBERED_LENGTH];
+    for digit in digits.iter_mut().rev() {
+        let index = usize::try_from(rest % 62).unwrap_or_default();
+        *digit = ALPHABET.get(index).copied().unwrap_or(b'a');
+        rest /= 62;
+    }
+    let digits: String = digits.iter().copied().map(char::from).collect();
+    let id = format!("call_{digits}");
+    if dialect.ids.allows(&id) {
+        return id;
+    }
+    // The digits at the end tell numbers in a row apart.
+    let longest = if dialect.ids.max == 0 { NUMBERED_LENGTH } else { dialect.ids.max };
+    let cut: String = digits.chars().skip(NUMBERED_LENGTH.saturating_sub(longest)).collect();
+    format!("{cut:a>width$}", width = dialect.ids.min)
+}
+
 /// Letters and digits from a hash of `original`; a letter comes first. When no id of the right length seems to be
 /// left, a longer one is better than none.
 fn derive(rule: &NameRule, original: &str, attempt: u64) -> String {
@@ -110,6 +133,21 @@ mod tests {
     fn legal_ids_stay() {
         let mut ids = map(rule(Some(""), 9, 9));
         assert_eq!(ids.wire("abcDEF123"), "abcDEF123");
+    }
+
+    #[test]
+    fn numbers_in_a_row_have_ids_that_every_dialect_takes() {
+        let dialects = crate::Dialects::builtin();
+        for name in dialects.names() {
+            let dialect = dialects.get(name).unwrap();
+            let ids: std::collections::HashSet<String> =
+                (0..200).map(|number| numbered_id(&dialect, 13_537_086_546_263_500 + number)).collect();
+            assert_eq!(ids.len(), 200, "{name}");
+            assert!(ids.iter().all(|id| dialect.ids.allows(id)), "{name}: {ids:?}");
+        }
+        let id = |name: &str, number| numbered_id(&dialects.get(name).unwrap(), number);
+        assert_eq!((id("openai-chat", 0), id("mistral", 0)), ("call_aaaaaaaaa".into(), "aaaaaaaaa".into()));
+        assert_eq!((id("anthropic", 63), id("mistral", 63)), ("call_aaaaaaabb".into(), "aaaaaaabb".into()));
     }
 
     #[test]

@@ -33,7 +33,7 @@ mod write;
 
 pub use crate::wire::text::{escape_xml, render_written_results, render_xml_result};
 pub(crate) use arrange::Part;
-pub use ids::IdMap;
+pub use ids::{IdMap, numbered_id};
 pub use mode::{ResultMode, UnknownMode, render_mode};
 pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
@@ -72,6 +72,9 @@ pub struct ResultOptions {
     pub max_characters: Option<usize>,
     /// The model that reads them, where media depend on it.
     pub model: Option<String>,
+    /// The ids of results whose calls have none, by the index of the call, for dialects whose results must have one. Absent:
+    /// `call_` and the index.
+    pub ids: Vec<String>,
 }
 
 impl ResultOptions {
@@ -164,16 +167,21 @@ fn render_answers(
             let report =
                 |path, fate, reason| changes.push(ResultChange { result: index, path, fate, reason });
             let arranged = arrange::arrange(&dialect.messages, answer, options, report, outcome.kept);
-            Prepared { outcome: *outcome, index, arranged }
+            let id = match (outcome.call_id, options.ids.get(index)) {
+                (Some(id), _) => Cow::Borrowed(id),
+                (None, Some(id)) => Cow::Borrowed(id.as_str()),
+                (None, None) => Cow::Owned(format!("call_{index}")),
+            };
+            Prepared { outcome: *outcome, id, arranged }
         })
         .collect();
     if format(dialect.messages.protocol).replaces_absent_ids(&dialect.messages) {
-        for (index, _) in outcomes.iter().enumerate().filter(|(_, outcome)| outcome.call_id.is_none()) {
+        for (index, result) in prepared.iter().enumerate().filter(|(_, one)| one.outcome.call_id.is_none()) {
             changes.push(ResultChange {
                 result: index,
                 path: String::new(),
                 fate: ResultFate::Added,
-                reason: format!("the call has no id; its result is sent as `call_{index}`"),
+                reason: format!("the call has no id; its result is sent as `{}`", result.id),
             });
         }
     }
@@ -183,13 +191,7 @@ fn render_answers(
 /// A result ready to be written.
 pub(crate) struct Prepared<'a> {
     pub(crate) outcome: Outcome<'a>,
-    index: usize,
-    pub(crate) arranged: Arranged<'a>,
-}
-
-impl Prepared<'_> {
     /// The id of its call, or one of ours.
-    pub(crate) fn id(&self) -> Cow<'_, str> {
-        self.outcome.call_id.map_or_else(|| format!("call_{}", self.index).into(), Cow::Borrowed)
-    }
+    pub(crate) id: Cow<'a, str>,
+    pub(crate) arranged: Arranged<'a>,
 }
