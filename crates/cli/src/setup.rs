@@ -111,8 +111,9 @@ impl ConfigFlags {
         warnings.extend(missing);
         let mut fleet = FleetOptions::default();
         let mut fixed = config.settings;
-        // A reload applies it.
+        // A reload applies them.
         fixed.remove("approval");
+        fixed.remove("dialects");
         fleet.catalogue = config.catalogue;
         fleet.results = ResultBudget::new(service.result_bytes);
         fleet.registry.configure(&config.registry);

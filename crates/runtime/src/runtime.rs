@@ -129,13 +129,18 @@ impl Runtime {
     }
 
     /// The dialects that are known.
-    pub fn dialects(&self) -> &Dialects {
-        &self.ready_dialects().all
+    pub fn dialects(&self) -> Arc<Dialects> {
+        Arc::clone(&self.ready_dialects().all)
     }
 
     /// The dialects that are ready to use.
-    pub fn ready_dialects(&self) -> &ReadyDialects {
-        &self.shared.lists.dialects
+    pub fn ready_dialects(&self) -> Arc<ReadyDialects> {
+        self.shared.lists.dialects()
+    }
+
+    /// Takes other dialects, for all that is asked for from now on.
+    pub fn set_dialects(&self, dialects: Dialects) {
+        self.shared.lists.set_dialects(dialects);
     }
 
     /// What is counted of calls.

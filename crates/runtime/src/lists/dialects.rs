@@ -15,7 +15,7 @@ const CHOICES: usize = 256;
 #[derive(Debug)]
 pub struct ReadyDialects {
     /// The dialects as data.
-    pub all: Dialects,
+    pub all: Arc<Dialects>,
     built: OnceLock<Built>,
     /// What callers chose. There are few, so comparing costs less than hashing; those in use are in front.
     choices: Mutex<VecDeque<(Choice, Arc<Dialect>)>>,
@@ -42,7 +42,7 @@ struct Choice {
 impl ReadyDialects {
     /// From the dialects that are known.
     pub fn new(all: Dialects) -> Self {
-        Self { all, built: OnceLock::new(), choices: Mutex::default() }
+        Self { all: Arc::new(all), built: OnceLock::new(), choices: Mutex::default() }
     }
 
     /// The dialect for calls of a protocol that was recognised. Calls that were found in a text could be anybody's, and are

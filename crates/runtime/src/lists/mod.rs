@@ -14,6 +14,7 @@ mod shown;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
 use gateway_notation::spelling::did_you_mean;
 use gateway_upstream::{Catalogue, Fleet};
@@ -40,8 +41,7 @@ const LIST_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Lists {
     fleet: Fleet,
-    /// The dialects that lists can be rendered in.
-    pub dialects: ReadyDialects,
+    dialects: ArcSwap<ReadyDialects>,
     /// How long a list waits for servers whose tools are not known yet.
     wait: Duration,
     kept: Mutex<Kept>,
@@ -65,11 +65,23 @@ impl Lists {
         let kept = Kept { version: 0, lists: LeastRecentlyUsed::new(LISTS, LIST_BYTES) };
         Self {
             fleet,
-            dialects: ReadyDialects::new(dialects),
+            dialects: ArcSwap::from_pointee(ReadyDialects::new(dialects)),
             wait,
             kept: Mutex::new(kept),
             log: ListLog::default(),
         }
+    }
+
+    /// The dialects that lists can be rendered in.
+    pub fn dialects(&self) -> Arc<ReadyDialects> {
+        self.dialects.load_full()
+    }
+
+    /// Takes other dialects. Lists that are kept are dropped, as each of them may look different now.
+    pub fn set_dialects(&self, dialects: Dialects) {
+        self.dialects.store(Arc::new(ReadyDialects::new(dialects)));
+        // Afterwards: a list that is begun from here on is one of the new dialects.
+        locked(&self.kept).lists.retain(|_, _| false);
     }
 
     /// Waits for the servers of a request whose tools are not known yet, but not for long.
@@ -124,7 +136,7 @@ impl Lists {
         dialect: impl Into<Arc<Dialect>>,
         options: Options,
     ) -> Result<Translator, Failure> {
-        Translator::with(&self.dialects.all, dialect, options).map_err(|error| self.unknown_dialect(&error))
+        Translator::with(&self.dialects().all, dialect, options).map_err(|error| self.unknown_dialect(&error))
     }
 
     /// The definitions of the tools in a list, each with its index in the catalogue, under the names of tools and parameters
@@ -171,7 +183,7 @@ impl Lists {
 
     /// What to say of a model that no rule knows: it gets the dialect without the layer of a family.
     pub fn unknown_model(&self, model: &str) -> Option<String> {
-        let is_unknown = self.dialects.all.for_model(model).is_err();
+        let is_unknown = self.dialects().all.for_model(model).is_err();
         is_unknown.then(|| format!("no rule knows the model `{model}`: nothing is adapted to its family"))
     }
 
@@ -181,7 +193,7 @@ impl Lists {
             let known = known.join(", ");
             return Failure::request(format!("verbatim: `{name}` has no verbatim form; use one of {known}"));
         }
-        let dialects = &self.dialects.all;
+        let dialects = &self.dialects().all;
         let aliases =
             dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
         let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();

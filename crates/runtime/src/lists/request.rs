@@ -180,7 +180,7 @@ impl ListRequest {
 
     /// The dialect that is meant.
     pub fn dialect(&self, lists: &Lists) -> Result<Arc<Dialect>, Failure> {
-        let chosen = lists.dialects.choose(self.provider.as_deref(), self.model.as_deref(), &self.compat);
+        let chosen = lists.dialects().choose(self.provider.as_deref(), self.model.as_deref(), &self.compat);
         chosen.map_err(|error| lists.unknown_dialect(&error))
     }
 

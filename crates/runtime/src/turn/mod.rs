@@ -28,7 +28,7 @@ use crate::call::{CallArguments, CallRequest, Origin, PLAIN, Siblings};
 use crate::call_ids::CallIds;
 use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
-use crate::lists::{ListRequest, Rendered, may_be_meant};
+use crate::lists::{ListRequest, ReadyDialects, Rendered, may_be_meant};
 use crate::lookup::Sought;
 use crate::parameters::{Parameters, compat};
 use crate::scope::Scope;
@@ -38,6 +38,8 @@ use crate::scope::Scope;
 pub struct Turn {
     /// The calls, as the model said them.
     pub reply: Reply,
+    /// The dialects at the time of the reply.
+    dialects: Arc<ReadyDialects>,
     /// The dialect of the answer.
     dialect: Arc<Dialect>,
     /// What the provider is called in log and metrics.
@@ -143,6 +145,7 @@ impl Turn {
         let origin = Origin { transport: PLAIN, provider: Some(own.into()) };
         let mut turn = Self {
             reply,
+            dialects: Arc::clone(&dialects),
             dialect,
             origin,
             rendered,
@@ -175,7 +178,6 @@ impl Turn {
     /// A call of the turn, for the runtime.
     fn request<'a>(
         &'a self,
-        runtime: &'a Runtime,
         context: &'a RequestContext,
         call: &'a ToolCall,
         tool: Result<(&'a CatalogueTool, Option<&'a Plan>), Failure>,
@@ -189,15 +191,15 @@ impl Turn {
             context,
             origin: &self.origin,
             answerer: answerer.as_ref(),
-            siblings: self.siblings(runtime).map(|dialects| Siblings { dialects, list: &self.list }),
+            siblings: self.siblings().map(|dialects| Siblings { dialects, list: &self.list }),
         }
     }
 
     /// The other dialects in which the model may have been given a tool: where none was named, those of the same protocol; where a
     /// list mixes strict and plain tools, both, because which tools are strict changes with the tools beside them.
-    fn siblings<'a>(&'a self, runtime: &'a Runtime) -> Option<&'a [Arc<Dialect>]> {
+    fn siblings(&self) -> Option<&[Arc<Dialect>]> {
         if self.is_detected {
-            return Some(runtime.ready_dialects().siblings(self.reply.protocol));
+            return Some(self.dialects.siblings(self.reply.protocol));
         }
         Some(self.rendered.forms.as_slice()).filter(|forms| !forms.is_empty())
     }
@@ -296,7 +298,8 @@ pub fn rendered_result(
     if mode == ResultMode::Raw {
         return result.clone();
     }
-    let Some(dialect) = runtime.ready_dialects().untouched() else { return result.clone() };
+    let dialects = runtime.ready_dialects();
+    let Some(dialect) = dialects.untouched() else { return result.clone() };
     let read = read_result(result.as_str());
     let outcome = Outcome { call_id: None, wire_name: tool, result: &read.value, kept: None };
     let origin = format!("{server}/{tool}");

@@ -44,8 +44,8 @@ impl Default for ModelOutput {
 impl TurnRequest {
     /// Notes the dialect that is named, for the figures: a turn may fail before it is read.
     pub fn note_provider(&self, runtime: &Runtime, context: &RequestContext) {
-        let named = self.provider.as_deref();
-        if let Some(own) = named.and_then(|name| runtime.dialects().names_of(name).next()) {
+        let Some(named) = self.provider.as_deref() else { return };
+        if let Some(own) = runtime.dialects().names_of(named).next() {
             context.held.set_provider(own.into());
         }
     }

@@ -174,7 +174,7 @@ impl Turn {
             };
             runtime.not_found(self.sought(&call.name), &error, text)
         });
-        runtime.call(self.request(runtime, context, call, tool), permit).await
+        runtime.call(self.request(context, call, tool), permit).await
     }
 
     /// Which calls run one after another; lanes run at the same time.

@@ -66,14 +66,14 @@ impl Turn {
                 Some(value) => Arguments::Json(value.clone()),
             };
             let call = ToolCall { name: named.name, arguments, ..call.clone() };
-            return runtime.call(self.request(runtime, context, &call, Ok((tool, None))), permit).await;
+            return runtime.call(self.request(context, &call, Ok((tool, None))), permit).await;
         }
         let text = finder.unknown(&named.name);
         let failure = match resolved {
             Err(error) => runtime.not_found(self.sought(&named.name), &error, text),
             Ok(_) => Failure::UnknownTool(text),
         };
-        let mut request = self.request(runtime, context, call, Err(failure));
+        let mut request = self.request(context, call, Err(failure));
         request.named = (server, &named.name);
         runtime.call(request, permit).await
     }

@@ -153,7 +153,9 @@ impl Guard {
             headers.extend(self.unknown.noted(route, query).map(|names| (PARAMETERS_UNKNOWN, names)));
         }
         let (took, status) = (started.elapsed(), response.status());
-        let named = passing.context.held.provider().or_else(|| self.provider_in(&passing));
+        let noted = passing.context.held.provider();
+        let in_path = if noted.is_none() { self.provider_in(&passing) } else { None };
+        let named = noted.or(in_path.as_deref());
         let index = passing.route.map_or(RouteIndex::UNKNOWN, |(index, _)| RouteIndex::new(index));
         self.gateway.state.metrics.request(index, status, took, named);
         log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
@@ -310,13 +312,13 @@ impl Guard {
     }
 
     /// The own name of the dialect that the path names. What callers invent is no label.
-    fn provider_in(&self, passing: &Passing) -> Option<&str> {
+    fn provider_in(&self, passing: &Passing) -> Option<String> {
         let (_, route) = passing.route?;
         if !matches!(route.action, Action::Render | Action::Context) {
             return None;
         }
         let name = passing.uri.path().split('/').nth(2)?;
-        self.gateway.dialects().names_of(name).next()
+        self.gateway.dialects().names_of(name).next().map(str::to_owned)
     }
 }
 

@@ -30,7 +30,8 @@ pub(crate) fn detect(gateway: &Gateway, uri: &Uri) -> Result<Response, ApiError>
     let Some(model) = model.or(provider) else {
         return Err(ApiError::bad_request("\"model\" is missing: the id of a model, such as model=gpt-4o"));
     };
-    let detected = gateway.dialects().detect(model, provider);
+    let dialects = gateway.dialects();
+    let detected = dialects.detect(model, provider);
     Ok(json_response(StatusCode::OK, json!(detected).to_string()))
 }
 

@@ -301,7 +301,7 @@ pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Res
     };
     let translators = names
         .iter()
-        .map(|name| Translator::new(dialects, name, options.clone()))
+        .map(|name| Translator::new(&dialects, name, options.clone()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     let limits = Limits { work, bytes: LISTED };

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use gateway_config::Problems;
+use gateway_config::{Problem, Problems};
+use gateway_dialects::Dialects;
 use gateway_service::Gateway;
 use gateway_upstream::{FileWatch, UpstreamId, UpstreamSpec, watch_files};
 use serde_json::json;
@@ -101,7 +102,8 @@ impl Watches {
 fn wanted(setup: &Setup) -> Vec<(Vec<PathBuf>, Changed)> {
     let servers = setup.specs.iter().filter(|spec| !spec.is_off());
     let paths = servers.map(|spec| (spec.watch_paths.clone(), Changed::WatchPath(spec.id.clone())));
-    std::iter::once((setup.files.clone(), Changed::Configuration)).chain(paths).collect()
+    let files = setup.files.iter().chain(&setup.service.dialect_files).cloned().collect();
+    std::iter::once((files, Changed::Configuration)).chain(paths).collect()
 }
 
 async fn report(mut watch: FileWatch, meaning: Changed, sender: mpsc::Sender<Changed>) {
@@ -120,8 +122,46 @@ struct Difference {
     removed: Vec<UpstreamId>,
 }
 
+/// The dialect files of a configuration, as they were read last; `None` if a file cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DialectFiles(Vec<(PathBuf, Option<String>)>);
+
+impl DialectFiles {
+    pub(super) fn read(setup: &Setup) -> Self {
+        let files = setup.service.dialect_files.iter();
+        Self(files.map(|path| (path.clone(), std::fs::read_to_string(path).ok())).collect())
+    }
+
+    /// The dialects of a new configuration, where they are others than before.
+    pub(super) fn reread(&mut self, new: &Setup) -> Result<Option<Dialects>, Problems> {
+        let files = Self::read(new);
+        if files == *self {
+            return Ok(None);
+        }
+        let dialects = new.dialects().map_err(|error| {
+            let problem = Problem::of_file(Path::new("dialects"), one_line(&format!("{error:#}")));
+            Problems { errors: vec![problem], warnings: Vec::new() }
+        })?;
+        *self = files;
+        Ok(Some(dialects))
+    }
+}
+
+/// An error without the lines that quote the file.
+fn one_line(error: &str) -> String {
+    let quotes = |line: &&str| {
+        line.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ').starts_with('|')
+    };
+    error.lines().filter(|line| !quotes(line)).collect::<Vec<_>>().join(": ")
+}
+
 /// Applies a new configuration: only servers whose entry changed are restarted.
-pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, announcer: &Announcer) {
+pub(super) fn take_over(
+    old: &mut Setup,
+    (new, dialects): (Setup, Option<Dialects>),
+    gateway: &Gateway,
+    announcer: &Announcer,
+) {
     let fleet = gateway.fleet();
     new.report_warnings();
     let difference = Difference::between(&old.specs, &new.specs);
@@ -139,12 +179,17 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, announce
     gateway.set_config_source(new.service.source);
     // Then the tools, so that they exist before their server does.
     fleet.registry().configure(&new.registry);
+    let other_dialects = if dialects.is_some() { "; the dialects changed" } else { "" };
+    if let Some(dialects) = dialects {
+        gateway.set_dialects(dialects);
+    }
     fleet.reload(new.specs.clone(), new.fleet.catalogue.clone());
     // Reported last: a reader may ask for the new tools at once.
     let tools = if old.registry == new.registry { "" } else { "; the registered tools changed" };
     let policy =
         if old.service.approval == new.service.approval { "" } else { "; the approval policy changed" };
-    announcer.announce(&format!("configuration reloaded: {}{tools}{policy}", difference.text()), &value);
+    let text = difference.text();
+    announcer.announce(&format!("configuration reloaded: {text}{tools}{policy}{other_dialects}"), &value);
     announcer.refused(&new.registry.refused);
     for spec in &new.specs {
         if !spec.is_off() {

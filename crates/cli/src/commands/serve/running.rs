@@ -15,7 +15,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
 use super::announce::Announcer;
-use super::reload::{Changed, Watches, keep, take_over};
+use super::reload::{Changed, DialectFiles, Watches, keep, take_over};
 use crate::Outcome;
 use crate::runtime::{EndSignals, Interrupted};
 use crate::setup::Setup;
@@ -32,6 +32,8 @@ pub(super) async fn run(
     probe(setup.service.listen)?;
     let fleet = Fleet::start(Vec::new(), setup.remembering_fleet());
     let log = setup.open_log()?;
+    // Read before they are used: what changes meanwhile is another text.
+    let mut dialect_files = DialectFiles::read(&setup);
     let gateway = Gateway::new(setup.service.clone(), fleet.clone(), setup.dialects()?, log);
     let events = fleet.events();
     // Before the servers start: changes during their startup count too.
@@ -61,7 +63,11 @@ pub(super) async fn run(
         // Finished restarts.
         while tasks.try_join_next().is_some() {}
         match changed {
-            Changed::Configuration => match load().and_then(|new| setup.successor(new)) {
+            Changed::Configuration => match load().and_then(|new| {
+                let new = setup.successor(new)?;
+                let dialects = dialect_files.reread(&new)?;
+                Ok((new, dialects))
+            }) {
                 Ok(new) => {
                     take_over(&mut setup, new, running.gateway(), &announcer);
                     watches.follow(&setup);
