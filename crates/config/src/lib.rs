@@ -69,8 +69,9 @@ pub use service::{
     ServiceConfig,
 };
 pub use spec::{
-    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Importance, Limits, OnDefinitionChange,
-    ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec, WorkspaceSpec,
+    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Importance, Limits, OnConversionError,
+    OnDefinitionChange, ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,
+    WorkspaceSpec,
 };
 pub use template::{Piece, Template};
 pub use tool::{LONGEST_TOOL_TIMEOUT, RefusedTool, RegistryConfig, TOOL_TIMEOUT, ToolHandler, ToolSpec};

@@ -55,6 +55,8 @@ pub struct UpstreamSpec {
     pub disabled: bool,
     /// Whether one malformed tool makes its whole list unusable.
     pub strict: bool,
+    /// What becomes of a list in a dialect that cannot take one of its tools.
+    pub on_conversion_error: OnConversionError,
     /// How long to wait for what.
     pub timeouts: Timeouts,
     /// Stop it after so long without a call; the next call starts it again.
@@ -92,6 +94,7 @@ impl UpstreamSpec {
             required: false,
             disabled: false,
             strict: false,
+            on_conversion_error: OnConversionError::default(),
             timeouts: Timeouts::default(),
             idle_stop: None,
             restart: RestartPolicy::default(),
@@ -128,6 +131,23 @@ impl UpstreamSpec {
         spec.timeouts.call_maximum = spec.timeouts.call;
         spec
     }
+}
+
+/// What becomes of a list in a dialect that cannot take a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConversionError {
+    /// That tool is left out.
+    #[default]
+    Skip,
+    /// All tools of its upstream are left out.
+    Empty,
+    /// There is no list, but an error that names the tool.
+    Error,
+}
+
+impl Words for OnConversionError {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("skip", Self::Skip), ("empty", Self::Empty), ("error", Self::Error)];
 }
 
 /// What takes calls over.

@@ -58,6 +58,8 @@ pub mod code {
     pub const INPUT_EXPIRED: &str = "INPUT_EXPIRED";
     /// The caller went away before the call ended.
     pub const CANCELLED: &str = "CANCELLED";
+    /// A tool cannot be written in the provider's format, and its server is configured to refuse the list then.
+    pub const CONVERSION_ERROR: &str = "CONVERSION_ERROR";
     /// Anything else.
     pub const UNKNOWN: &str = "UNKNOWN";
 }
@@ -125,6 +127,8 @@ pub enum Failure {
     Foreign(String),
     /// The server's question cannot be passed on.
     BadQuestion(String),
+    /// A tool cannot be written in the provider's format, and its server is configured to refuse the list then.
+    Conversion(String),
     /// Our own mistake.
     Internal(String),
     /// The upstream gave no result.
@@ -152,6 +156,7 @@ impl Failure {
             Self::InputExpired(_) => code::INPUT_EXPIRED,
             Self::Foreign(_) => code::FORBIDDEN,
             Self::BadQuestion(_) => code::SERVER_ERROR,
+            Self::Conversion(_) => code::CONVERSION_ERROR,
             Self::Internal(_) => code::UNKNOWN,
             Self::Call(error) => call_code(error),
         }
@@ -169,6 +174,7 @@ impl Failure {
             | Self::Ambiguous { .. }
             | Self::NoRoom(_)
             | Self::TooMany(_)
+            | Self::Conversion(_)
             | Self::Refused { .. } => true,
             Self::NeedsInput(_)
             | Self::InputExpired(_)
@@ -192,6 +198,7 @@ impl Failure {
             | Self::InputExpired(text)
             | Self::Foreign(text)
             | Self::BadQuestion(text)
+            | Self::Conversion(text)
             | Self::Internal(text)
             | Self::UnknownGroup { message: text, .. }
             | Self::UnknownProvider { message: text, .. }

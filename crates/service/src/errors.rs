@@ -188,6 +188,7 @@ impl ApiError {
             | Failure::InputExpired(_)
             | Failure::Foreign(_)
             | Failure::BadQuestion(_)
+            | Failure::Conversion(_)
             | Failure::Internal(_)
             | Failure::Call(_) => answer,
         }
@@ -209,7 +210,7 @@ fn precise_status(failure: &Failure) -> StatusCode {
         Failure::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
         Failure::NeedsInput(_) => StatusCode::CONFLICT,
         Failure::InputExpired(_) => StatusCode::GONE,
-        Failure::BadQuestion(_) => StatusCode::BAD_GATEWAY,
+        Failure::BadQuestion(_) | Failure::Conversion(_) => StatusCode::BAD_GATEWAY,
         Failure::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         Failure::Call(error) => call_status(error),
     }

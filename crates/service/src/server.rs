@@ -7,10 +7,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateway_upstream::FleetEvent;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -84,8 +86,35 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
         tasks,
     });
     shared.tasks.spawn(accept(listener, Arc::clone(&shared)));
+    shared.tasks.spawn(check_conversions(gateway.clone(), shared.stopping.clone()));
     gateway.mcp().start();
     Ok(Running { gateway, address, shared })
+}
+
+/// Checks the tools of eager servers whenever one has listed them, so that what providers cannot take is known before anybody
+/// asks for a list.
+async fn check_conversions(gateway: Gateway, stopping: CancellationToken) {
+    let mut events = gateway.fleet().events();
+    loop {
+        let check = gateway.lists().check_conversions();
+        if stopping.run_until_cancelled(check).await.is_none() {
+            return;
+        }
+        let has_changed = async {
+            loop {
+                match events.recv().await {
+                    Ok(FleetEvent::Listed { .. } | FleetEvent::Reloaded) | Err(RecvError::Lagged(_)) => {
+                        return true;
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Closed) => return false,
+                }
+            }
+        };
+        if stopping.run_until_cancelled(has_changed).await != Some(true) {
+            return;
+        }
+    }
 }
 
 /// A service that listens. Dropping it does not end it; [`Running::shutdown`] does.

@@ -39,7 +39,7 @@ pub use gateway_builtin::{
 };
 pub use gateway_config::{
     Approval, CatalogueRules, ClashPolicy, CommandHandler, CommandInput, ConnectMode, Endpoint,
-    EndpointHandler, Fallback, FallbackOn, HttpMode, Importance, Limits, OnDefinitionChange, ProtocolChoice,
-    RefusedTool, RegistryConfig, RestartPolicy, Timeouts, ToolGroup, ToolRules, UpstreamId, UpstreamSpec,
-    WorkspaceSpec,
+    EndpointHandler, Fallback, FallbackOn, HttpMode, Importance, Limits, OnConversionError,
+    OnDefinitionChange, ProtocolChoice, RefusedTool, RegistryConfig, RestartPolicy, Timeouts, ToolGroup,
+    ToolRules, UpstreamId, UpstreamSpec, WorkspaceSpec,
 };

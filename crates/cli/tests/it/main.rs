@@ -9,6 +9,7 @@ mod call;
 mod calls;
 mod check;
 mod config;
+mod conversions;
 mod convert;
 mod demo;
 mod dialects;

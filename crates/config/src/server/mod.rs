@@ -28,6 +28,12 @@ pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> UpstreamSpec {
         "Whether one malformed tool makes the server unusable, instead of that tool.",
         &mut spec.strict,
     );
+    at.set(
+        "onConversionError",
+        "What becomes of a list in a provider's format that cannot take one of the server's tools: that tool is left out, all tools \
+         of the server are, or the list is refused.",
+        &mut spec.on_conversion_error,
+    );
     at.set("disabled", "Keeps the entry without using it.", &mut spec.disabled);
     for name in ["enabled", "isActive"] {
         at.item(name, "The opposite of `disabled`.", bool::schema).and_then(|item| item.read::<bool>());

@@ -56,6 +56,19 @@ impl ReadyDialects {
         self.built().siblings.get(&protocol.unwrap_or(Protocol::Chat)).map_or(&[], Vec::as_slice)
     }
 
+    /// The plainest dialect of each protocol and all that are not built in, by name: those that lists are most likely asked for in.
+    pub(super) fn likely(&self) -> Vec<Arc<Dialect>> {
+        let plain = self.built().plain.values().filter(|dialect| dialect.tool.shape != ToolShape::Mcp);
+        let builtin = Dialects::builtin();
+        let own = self.all.names().filter(|name| !builtin.names().any(|known| known == *name));
+        let own = own.filter_map(|name| self.choose(Some(name), None, &Compat::Off).ok());
+        let own = own.filter(|dialect| !dialect.layer);
+        let mut likely: Vec<Arc<Dialect>> = plain.cloned().chain(own).collect();
+        likely.sort_by(|a, b| a.name.cmp(&b.name));
+        likely.dedup_by(|a, b| a.name == b.name);
+        likely
+    }
+
     /// The dialect that leaves MCP as it is.
     pub fn untouched(&self) -> Option<&Dialect> {
         self.built().untouched.as_deref()

@@ -49,10 +49,14 @@ impl ListLog {
         }
         for (index, reason) in &rendered.quarantined {
             let Some(tool) = rendered.catalogue.tools().get(*index) else { continue };
-            let (server, name) = (tool.server.as_str(), tool.name.as_str());
-            if self.is_new(&(profile, server, name, reason)) {
-                tracing::warn!(tool = name, server, profile, reason, "Tool withheld.");
-            }
+            self.withheld(profile, (tool.server.as_str(), tool.name.as_str()), reason);
+        }
+    }
+
+    /// A tool that a dialect cannot have.
+    pub(super) fn withheld(&self, profile: &str, (server, name): (&str, &str), reason: &str) {
+        if self.is_new(&(profile, server, name, reason)) {
+            tracing::warn!(tool = name, server, profile, reason, "Tool withheld.");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Lists of tools: from one snapshot of the catalogue to the bytes that a caller gets, with the plans and the report that
 //! belong to them. A list is rendered once, and kept until the catalogue changes or room is needed.
 
+mod conversions;
 mod dialects;
 mod finder;
 mod log;
@@ -23,6 +24,7 @@ use tokio::sync::OnceCell;
 use crate::failure::Failure;
 use crate::least_recently_used::LeastRecentlyUsed;
 
+pub use conversions::ConversionProblem;
 pub use dialects::ReadyDialects;
 pub use finder::{Finder, Named, may_be_meant, renamed};
 pub use rendered::Rendered;
@@ -30,6 +32,7 @@ pub use request::{ListForm, ListMode, ListRequest, MostTools};
 pub use select::{Candidate, Rank, Room, SearchCost, Selection, by_rank};
 
 use crate::lock::locked;
+use conversions::{ConversionRules, Conversions, LeftOutServers, unwritten};
 use log::ListLog;
 use shown::under_shown_names;
 
@@ -45,6 +48,7 @@ pub struct Lists {
     /// How long a list waits for servers whose tools are not known yet.
     wait: Duration,
     kept: Mutex<Kept>,
+    conversions: Conversions,
     log: ListLog,
 }
 
@@ -68,6 +72,7 @@ impl Lists {
             dialects: ArcSwap::from_pointee(ReadyDialects::new(dialects)),
             wait,
             kept: Mutex::new(kept),
+            conversions: Conversions::default(),
             log: ListLog::default(),
         }
     }
@@ -82,6 +87,7 @@ impl Lists {
         self.dialects.store(Arc::new(ReadyDialects::new(dialects)));
         // Afterwards: a list that is begun from here on is one of the new dialects.
         locked(&self.kept).lists.retain(|_, _| false);
+        self.conversions.forget();
     }
 
     /// Waits for the servers of a request whose tools are not known yet, but not for long.
@@ -105,18 +111,26 @@ impl Lists {
         let render = async || {
             let own = request.clone();
             let work: Box<dyn FnOnce() -> _ + Send> = match request.form {
-                ListForm::Mcp => Box::new(move || render::render_raw(&own, catalogue)),
+                ListForm::Mcp => Box::new(move || render::render_raw(&own, catalogue).map_err(unwritten)),
                 ListForm::Dialect => {
                     let translator = self.translator(request.dialect(self)?, request.options.clone())?;
-                    Box::new(move || render::render(&own, &translator, catalogue))
+                    let rules = ConversionRules::of(&self.fleet, &catalogue);
+                    Box::new(move || {
+                        let render = |left_out: &LeftOutServers| {
+                            render::render(&own, &translator, Arc::clone(&catalogue), left_out)
+                                .map_err(unwritten)
+                        };
+                        let list = render(&LeftOutServers::new())?;
+                        let left_out = rules.apply(&list)?;
+                        // Once more without them: nothing of a list can be taken back, and names may be others now.
+                        if left_out.is_empty() { Ok(list) } else { render(&left_out) }
+                    })
                 }
             };
             // Thousands of definitions take a while, and other requests must not wait for it.
             let list = match tokio::task::spawn_blocking(work).await {
                 Ok(Ok(list)) => Arc::new(list),
-                Ok(Err(error)) => {
-                    return Err(Failure::Internal(format!("writing the list of tools: {error}")));
-                }
+                Ok(Err(failure)) => return Err(failure),
                 Err(_) => return Err(Failure::Internal("rendering the list of tools broke off".to_owned())),
             };
             self.log.rendered(&list);

@@ -1,5 +1,7 @@
 //! One tool of a list as it was written, before it is known whether the list has room for it.
 
+use std::sync::LazyLock;
+
 use gateway_dialects::{Changes, Plan, Tokens, ToolTranslation};
 use gateway_upstream::CatalogueTool;
 use serde::Serialize;
@@ -92,4 +94,29 @@ pub(super) struct ReportRow<'a> {
     pub(super) changes: &'a Changes<'a>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(super) warnings: &'a [String],
+}
+
+static NO_CHANGES: LazyLock<Changes<'static>> = LazyLock::new(Changes::default);
+
+impl<'a> ReportRow<'a> {
+    /// A tool that was not translated.
+    pub(super) fn left_out(
+        name: Option<&'a str>,
+        server: &'a str,
+        index: Option<usize>,
+        reason: &'a str,
+    ) -> Self {
+        Self {
+            name,
+            wire_name: None,
+            server: Some(server),
+            index,
+            quarantine: Some(reason),
+            strict: false,
+            not_strict: None,
+            tokens: Tokens::default(),
+            changes: &NO_CHANGES,
+            warnings: &[],
+        }
+    }
 }

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use gateway_dialects::{Changes, Plan, StrictRoom, Tokens, Translator, estimate_tokens};
+use gateway_dialects::{Plan, StrictRoom, Translator, estimate_tokens};
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{Beside, MetaTool};
 use gateway_upstream::{Catalogue, CatalogueTool};
 use sha2::{Digest as _, Sha256};
 
+use super::conversions::LeftOutServers;
 use super::finder::meta_tools;
 use super::log::unwanted;
 use super::part::{Part, ReportRow};
@@ -23,8 +24,10 @@ pub(super) fn render(
     request: &ListRequest,
     translator: &Translator,
     catalogue: Arc<Catalogue>,
+    left_out: &LeftOutServers,
 ) -> Result<Rendered, serde_json::Error> {
-    let chosen: Vec<(usize, &CatalogueTool)> = request.chosen(&catalogue).collect();
+    let is_left_out = |(_, tool): &(usize, &CatalogueTool)| left_out.contains_key(&tool.server);
+    let (without, chosen): (Vec<_>, Vec<_>) = request.chosen(&catalogue).partition(is_left_out);
     let (finder, parts) = match request.mode {
         ListMode::Search => {
             let finder = request.finder(&catalogue, Beside::Nothing);
@@ -35,11 +38,17 @@ pub(super) fn render(
         ListMode::Full => selected_parts(request, translator, &catalogue, &chosen)?,
     };
     let mut list = Writer::new(&translator.dialect().tool.document, request.with_report)?;
+    if request.mode == ListMode::Full {
+        for (index, tool) in &without {
+            let reason = left_out.get(&tool.server).map_or("", String::as_str);
+            list.leave_out(*index, tool, request.scope.name_of(tool), reason)?;
+        }
+    }
     for part in parts {
         list.add(part);
     }
     list.finder = finder;
-    drop(chosen);
+    drop((without, chosen));
     list.finish(request, translator, catalogue)
 }
 
@@ -206,6 +215,20 @@ impl Writer {
         self.body.extend_from_slice(&definition);
     }
 
+    /// A tool that is left out with all others of its server.
+    fn leave_out(
+        &mut self,
+        index: usize,
+        tool: &CatalogueTool,
+        name: &str,
+        reason: &str,
+    ) -> Result<(), serde_json::Error> {
+        self.quarantined.push((index, reason.to_owned()));
+        let row = ReportRow::left_out(Some(name), tool.server.as_str(), None, reason);
+        self.report(Some(&serde_json::to_vec(&row)?));
+        Ok(())
+    }
+
     fn report(&mut self, row: Option<&[u8]>) {
         let (Some(report), Some(row)) = (&mut self.report, row) else { return };
         if report.len() > 1 {
@@ -221,18 +244,9 @@ impl Writer {
         catalogue: Arc<Catalogue>,
     ) -> Result<Rendered, serde_json::Error> {
         for left in unwanted(&catalogue).filter(|left| request.scope.covers(&left.server)) {
-            let row = ReportRow {
-                name: left.name.as_deref(),
-                wire_name: None,
-                server: Some(left.server.as_str()),
-                index: Some(left.index),
-                quarantine: Some(&left.reason.to_string()),
-                strict: false,
-                not_strict: None,
-                tokens: Tokens::default(),
-                changes: &Changes::default(),
-                warnings: &[],
-            };
+            let reason = left.reason.to_string();
+            let row =
+                ReportRow::left_out(left.name.as_deref(), left.server.as_str(), Some(left.index), &reason);
             self.report(Some(&serde_json::to_vec(&row)?));
         }
         self.body.extend_from_slice(b"]}");

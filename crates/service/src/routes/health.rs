@@ -78,7 +78,7 @@ pub(crate) async fn health(
     let described: Vec<Value> = servers
         .iter()
         .map(|server| {
-            let mut value = describe(server);
+            let mut value = describe(&gateway, server);
             if let Some((_, outcome)) = probes.iter().find(|(name, _)| name == server.id.as_str()) {
                 value["probe"] = outcome.clone();
             }

@@ -15,6 +15,7 @@ use crate::errors::{ApiError, call_status, code, json_response};
 use crate::gateway::Gateway;
 use crate::openapi::Action;
 use gateway_runtime::failure::call_code;
+use gateway_runtime::lists::ConversionProblem;
 use gateway_runtime::scope::unknown_server;
 
 /// `GET /servers`.
@@ -73,7 +74,7 @@ pub(crate) async fn accept(gateway: Gateway, name: String, body: Bytes) -> Resul
 
 /// One server with the definitions that changed, as they are now.
 fn reviewed(gateway: &Gateway, health: &UpstreamHealth) -> Value {
-    let mut value = describe(health);
+    let mut value = describe(gateway, health);
     let catalogue = gateway.fleet().catalogue();
     let rows = value.get_mut("changedDefinitions").and_then(Value::as_array_mut);
     for row in rows.into_iter().flatten() {
@@ -92,13 +93,13 @@ fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Resu
     let health = gateway.fleet().health_of(name);
     match (outcome, health) {
         (Ok(()), Some(health)) => {
-            Ok(json_response(StatusCode::OK, json!({"server": describe(&health)}).to_string()))
+            Ok(json_response(StatusCode::OK, json!({"server": describe(gateway, &health)}).to_string()))
         }
         (Err(CallError::UnknownUpstream { .. }), _) | (Ok(()), None) => Err(not_found(gateway, name)),
         (Err(error), health) => {
             let answer = ApiError::new(call_status(&error), call_code(&error), error.to_string());
             Err(match health {
-                Some(health) => answer.with("server", describe(&health)),
+                Some(health) => answer.with("server", describe(gateway, &health)),
                 None => answer,
             })
         }
@@ -111,7 +112,7 @@ fn not_found(gateway: &Gateway, name: &str) -> ApiError {
 }
 
 /// One server for programs and people. Absent facts are left out.
-pub(super) fn describe(health: &UpstreamHealth) -> Value {
+pub(super) fn describe(gateway: &Gateway, health: &UpstreamHealth) -> Value {
     let described = |notice: &DefinitionNotice| {
         let mut value = serde_json::to_value(&notice.change).unwrap_or_default();
         value["blocked"] = notice.blocked.into();
@@ -120,6 +121,8 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
     };
     let changes: Vec<Value> = health.changed_definitions.iter().map(described).collect();
     let has_changes = !changes.is_empty();
+    let conversions = gateway.lists().conversion_problems(&health.id);
+    let conversions: Vec<Value> = conversions.iter().take(CONVERSIONS).map(describe_conversion).collect();
     let malformed: Vec<Value> = health.malformed_tools.iter().map(describe_malformed).collect();
     let mut value = json!({
         "name": health.id.as_str(),
@@ -142,6 +145,7 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         "inFlight": health.in_flight,
         "process": health.process,
         "malformedTools": (!malformed.is_empty()).then_some(malformed),
+        "conversionProblems": (!conversions.is_empty()).then_some(conversions),
         "stderr": Some(last_words(&health.stderr)).filter(|text| !text.is_empty()),
         "changedDefinitions": has_changes.then_some(changes),
         "changesFingerprint": has_changes.then(|| health.changes_fingerprint()),
@@ -152,6 +156,9 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
     }
     value
 }
+
+/// Tools that providers cannot take that are shown.
+const CONVERSIONS: usize = 100;
 
 /// Characters of standard error that are shown.
 const STDERR: usize = 1_000;
@@ -165,6 +172,10 @@ fn last_words(stderr: &str) -> String {
     let words = stderr.lines().filter(|line| !is_chatter(line)).collect::<Vec<_>>().join("\n");
     let surplus = words.chars().count().saturating_sub(STDERR);
     if surplus == 0 { words } else { format!("…{}", words.chars().skip(surplus).collect::<String>()) }
+}
+
+fn describe_conversion(problem: &ConversionProblem) -> Value {
+    json!({"tool": problem.tool, "providers": problem.dialects, "reason": problem.reason})
 }
 
 fn describe_malformed(tool: &MalformedTool) -> Value {
