@@ -3,7 +3,7 @@
 //! In this order: who is named (`Host`, `Origin`), which route, who calls (keys), how much at once, what is sent (type,
 //! size, time). Every answer gets its ids, and every error the same shape: `{error, code, correlationId}`.
 //!
-//! Where keys are configured, `/health`, `/livez`, `/ready`, `/readyz`, `/docs` and `/openapi.json` answer without one;
+//! Where keys are configured, `/health`, `/livez`, `/ready`, `/readyz`, `/`, `/docs` and `/openapi.json` answer without one;
 //! the first shows no details then. These and `/metrics` also answer when the gateway is full.
 
 mod body;

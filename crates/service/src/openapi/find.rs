@@ -108,7 +108,9 @@ mod tests {
         check(&Method::POST, "/servers/a/restart", "/servers/{name}/restart");
         check(&Method::DELETE, "/servers/a/restart", "405 POST, OPTIONS");
         check(&Method::GET, "/metrics/prometheus", "/metrics/prometheus");
-        check(&Method::GET, "/", "404");
+        check(&Method::GET, "/", "/");
+        check(&Method::HEAD, "/", "/");
+        check(&Method::POST, "/", "405 GET, HEAD, OPTIONS");
         check(&Method::GET, "", "404");
         check(&Method::GET, "/TOOLS", "404");
     }

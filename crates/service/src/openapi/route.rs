@@ -31,6 +31,7 @@ pub(crate) enum Action {
     MetricsText,
     Document,
     Page,
+    Root,
     Route,
     Registry,
     RegisterTool,

@@ -374,6 +374,9 @@ pub(crate) static ROUTES: &[Route] = &[
     route(Get, "/openapi.json", Action::Document, "Operations", "This document")
         .open()
         .answers(&[json("An OpenAPI 3.1 document.", "Object")]),
+    route(Get, "/", Action::Root, "Operations", "Lead to the document for people")
+        .open()
+        .answers(&[answer(302, "`Location` is `docs`.", Content::Media("text/plain"))]),
     route(Get, "/docs", Action::Page, "Operations", "This document for people")
         .open()
         .answers(&[ok("A page that shows the routes and lets you try them.", Content::Media("text/html"))]),

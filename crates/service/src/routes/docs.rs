@@ -33,6 +33,17 @@ pub(crate) fn page() -> Response {
     response
 }
 
+/// `GET /`: people and `curl` are led to the page.
+pub(crate) fn root() -> Response {
+    let mut response = Response::new(axum_core::body::Body::from("see docs\n"));
+    *response.status_mut() = StatusCode::FOUND;
+    let headers = response.headers_mut();
+    // Relative, so that it also holds behind a prefix.
+    headers.insert(header::LOCATION, HeaderValue::from_static("docs"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
 /// Only the page's own script and style run, and they speak to this gateway only.
 fn policy(page: &str) -> String {
     let hash = |tag: &str| {

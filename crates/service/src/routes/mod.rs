@@ -107,6 +107,7 @@ pub(crate) fn answer(
         Action::MetricsText => now(Ok(metrics::text(&gateway))),
         Action::Document => now(Ok(docs::json())),
         Action::Page => now(Ok(docs::page())),
+        Action::Root => now(Ok(docs::root())),
         Action::Approvals => now(Ok(approvals::list(&gateway))),
         Action::Approve => now(approvals::decide(&gateway, &name(), &body)),
         Action::Registry => now(Ok(registry::list(&gateway))),

@@ -16,7 +16,7 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
         .filter_map(|name| dialects.get(name).ok())
         .map(|dialect| {
             let mut row = dialect.heading_json();
-            row["limits"] = json!(dialect.limits);
+            row["limits"] = without_absent(json!(dialect.limits));
             row
         })
         .collect();
@@ -38,5 +38,17 @@ pub(crate) fn detect(gateway: &Gateway, uri: &Uri) -> Result<Response, ApiError>
 /// One dialect with all its rules.
 pub(crate) fn one(gateway: &Gateway, name: &str) -> Result<Response, ApiError> {
     let dialect = gateway.dialects().get(name).map_err(|error| gateway.lists().unknown_dialect(&error))?;
-    Ok(json_response(StatusCode::OK, json!(dialect).to_string()))
+    let mut shown = json!(dialect);
+    if let Some(limits) = shown.get_mut("limits") {
+        *limits = without_absent(limits.take());
+    }
+    Ok(json_response(StatusCode::OK, shown.to_string()))
+}
+
+/// Limits without those that do not exist, which the data has as 0.
+fn without_absent(mut limits: Value) -> Value {
+    if let Some(members) = limits.as_object_mut() {
+        members.retain(|_, limit| *limit != json!(0));
+    }
+    limits
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gateway_config::Approval;
+use gateway_config::{Approval, Secret};
 use gateway_store::CallLog;
 use gateway_upstream::{ConnectMode, Endpoint, UpstreamSpec};
 use serde_json::{Value, json};
@@ -342,4 +342,30 @@ async fn an_unknown_provider_is_told_all_names() {
     for name in ["openai", "openai-chat", "gemini"] {
         assert!(known.contains(&name.into()), "{name}: {known:?}");
     }
+}
+
+#[tokio::test]
+async fn the_root_leads_to_the_page_for_people() {
+    let service = Service::with(|config| {
+        config.keys.insert("ann".to_owned(), Secret::new("key"));
+    })
+    .await;
+    for method in ["GET", "HEAD"] {
+        let answer = service.send(method, "/", "", "").await;
+        assert_eq!((answer.status, answer.header("location")), (302, Some("docs")), "{method}");
+        assert_eq!(answer.body.is_empty(), method == "HEAD", "{method}");
+    }
+}
+
+#[tokio::test]
+async fn limits_that_do_not_exist_are_absent() {
+    let service = Service::start().await;
+    let list = service.get("/providers").await.json();
+    let rows = list["providers"].as_array().unwrap();
+    let limits = rows.iter().flat_map(|row| row["limits"].as_object().unwrap().values());
+    assert!(limits.clone().count() > 10 && limits.clone().all(|limit| *limit != 0), "{list}");
+    let openai = rows.iter().find(|row| row["name"] == "openai-chat").unwrap();
+    assert_eq!((&openai["limits"]["tools"], openai["limits"].get("depth")), (&128.into(), None), "{openai}");
+    let one = service.get("/providers/openai-chat").await.json();
+    assert_eq!(one["limits"], openai["limits"]);
 }
