@@ -122,3 +122,23 @@ async fn a_stream_that_cannot_be_read_is_refused() {
     let answer = stream(&service, "/call_tool", "text/event-stream", "data: {}\n\n").await;
     assert_eq!(answer.status, 415, "only turns are streamed: {}", answer.body);
 }
+
+/// As in a whole reply: the model gets a message for each call, and the others run.
+#[tokio::test]
+async fn a_call_without_a_name_in_a_stream_gets_its_message() {
+    let service = Service::start().await;
+    let chunk = |call: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+    let good =
+        json!({"index": 0, "id": "c1", "function": {"name": "get_value", "arguments": "{\"key\":\"hi\"}"}});
+    let nameless = json!({"index": 1, "id": "c2", "function": {"arguments": "{}"}});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let text = [chunk(good), chunk(nameless), end].map(|chunk| format!("data: {chunk}\n\n")).concat();
+    let answer = stream(&service, "/execute", "text/event-stream", &text).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let messages = answer.json()["messages"].clone();
+    let told = |index: usize| (messages[index]["tool_call_id"].clone(), messages[index]["content"].clone());
+    assert_eq!(told(0).0, "c1");
+    assert!(told(0).1.as_str().unwrap().contains("hi"), "{messages}");
+    let text = "Error: The call names no tool. Call one of the tools by its name.";
+    assert_eq!(told(1), (json!("c2"), json!(text)), "{messages}");
+}

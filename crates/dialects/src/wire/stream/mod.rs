@@ -303,10 +303,11 @@ impl State {
                 }
             }
             Ok(None) => {}
+            // As in a whole reply, which is answered call by call.
             Err(nameless) => {
-                self.native(out);
-                let error = nameless.malformed.error("");
-                out.push(StreamEvent::Error(Value::String(error.to_string())));
+                if self.admit(out) {
+                    self.give_whole(nameless.call, out);
+                }
             }
         }
     }

@@ -1,7 +1,5 @@
 //! Calls that are still arriving.
 
-use serde_json::Value;
-
 use super::{Outcome, StreamEvent, StreamedCall, buffer::Buffer};
 use crate::wire::Object;
 use crate::wire::calls::{Arguments, Ids, RawCall};
@@ -74,7 +72,7 @@ impl OpenCall {
         self.call.extra.extend(others.map(|(key, value)| (key.clone(), value.clone())));
     }
 
-    /// The event for this call, once. A call that never had a name is an error.
+    /// The event for this call, once. One that never had a name is given without: the model may get an answer.
     pub(crate) fn give(&mut self, outcome: Outcome, ids: &mut Ids) -> Option<StreamEvent> {
         if std::mem::replace(&mut self.given, true) {
             return None;
@@ -87,10 +85,6 @@ impl OpenCall {
         let (id, name) = (self.call.id.clone(), self.call.name.clone());
         let call = std::mem::replace(&mut self.call, RawCall { id, name, ..RawCall::default() });
         let call = RawCall { arguments: self.arguments.take(), ..call };
-        if call.name.is_empty() {
-            let text = "a streamed tool call has no name";
-            return Some(StreamEvent::Error(Value::String(text.to_owned())));
-        }
         Some(StreamEvent::Call(StreamedCall { call: call.into_call(ids), outcome }))
     }
 }
