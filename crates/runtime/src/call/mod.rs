@@ -209,8 +209,8 @@ impl Runtime {
         notes: &mut Vec<Value>,
     ) -> Result<RawJson, Box<Refusal>> {
         let written = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
-        let (value, text, coerce, fill) = match arguments {
-            CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false, false),
+        let (value, text, coerce, fill, is_raw) = match arguments {
+            CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false, false, false),
             CallArguments::Written { call, label, bad, coerce, fill } => {
                 let parsed = call.arguments_object(label, bad).map_err(|error| {
                     Refusal::new(arguments.as_sent(), Failure::Request(error.to_string()))
@@ -230,7 +230,7 @@ impl Runtime {
                     Some(_) | None => sent,
                 };
                 let text = written(&value);
-                (Cow::Owned(value), text, coerce, fill)
+                (Cow::Owned(value), text, coerce, fill && !parsed.raw, parsed.raw)
             }
         };
         // What nobody accepted is refused whatever the configuration says, and is no measure for arguments.
@@ -238,7 +238,9 @@ impl Runtime {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
             return Err(Refusal::new(text, Failure::Call(CallError::Blocked { upstream, tool, reason })));
         }
-        if !self.config().validate && !fill {
+        // Whoever hands on what is no JSON means the server to judge it. A tool of the registry has no judge but us.
+        let validates = self.config().validate && (!is_raw || tool.registered);
+        if !validates && !fill {
             return Ok(text);
         }
         let validator = self.validators().get(catalogue, tool);
@@ -246,7 +248,7 @@ impl Runtime {
             Some(plan) => pointer::dotted(&plan.wire_pointer(path)),
             None => pointer::dotted(path),
         };
-        let (value, text) = if !self.config().validate || validator.is_valid(&value) {
+        let (value, text) = if !validates || validator.is_valid(&value) {
             (value, text)
         } else {
             let (coerced, coercions) = match coerced(&validator, &value, coerce) {

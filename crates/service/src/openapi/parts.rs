@@ -101,7 +101,8 @@ pub(super) const TEXT: Parameter = query(
 pub(super) const BAD_ARGUMENTS: Parameter = query(
     "onBadArguments",
     Kind::Words(&["error", "raw", "repair"]),
-    "What happens to arguments that are not JSON.",
+    "What happens to arguments that are no JSON object: `raw` hands them on as `{\"raw\": text}`, and no schema is applied to them \
+     (those of a registered tool are still checked: nobody else does); `repair` mends what it can.",
 );
 pub(super) const CHARACTERS: Parameter = query(
     "maxCharacters",

@@ -1,7 +1,7 @@
 //! What models say, run and answered in their providers' own shapes.
 
 use gateway_testkit::{Fault, Fixture, LOSSLESS_RESULT};
-use gateway_upstream::{Endpoint, UpstreamSpec};
+use gateway_upstream::{Endpoint, Handler, RegisteredTool, UpstreamSpec};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Service};
@@ -527,4 +527,24 @@ async fn generated_ids_differ_between_requests() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 8, "{all:?}");
+}
+
+/// Whoever hands on what is no JSON means the server to judge it; a registered tool has no judge but us.
+#[tokio::test]
+async fn raw_arguments_are_handed_on_unchecked() {
+    let service = Service::start().await;
+    let registry = service.running.gateway().registry().clone();
+    let handler = Handler::function(|_| async { Ok(json!("ran")) });
+    let schema = json!({"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]});
+    registry.register(RegisteredTool::new("own", &json!({"inputSchema": schema}), handler).unwrap()).unwrap();
+    let call = |tool: &str| {
+        json!({"server": "*", "onBadArguments": "raw", "call": {"id": "c", "type": "function",
+            "function": {"name": tool, "arguments": "{key: oops"}}})
+    };
+    let answer = service.post("/execute", &call("get_value").to_string()).await.json();
+    // The demo's own words.
+    assert_eq!(answer["code"], "TOOL_ERROR", "{answer}");
+    assert!(answer["result"].to_string().contains("raw"), "{answer}");
+    let answer = service.post("/execute", &call("own").to_string()).await.json();
+    assert_eq!(answer["code"], "VALIDATION_ERROR", "{answer}");
 }
