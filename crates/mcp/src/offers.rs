@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use gateway_config::template_values;
 use gateway_protocol::{ListKind, RawJson, RawObject};
-use gateway_upstream::UpstreamId;
+use gateway_upstream::{CallError, UpstreamId};
 
 use crate::endpoint::Endpoint;
 use crate::view::View;
@@ -65,6 +65,10 @@ pub(crate) async fn offers(endpoint: &Endpoint, view: &View, kind: ListKind) -> 
     for (server, list) in servers.into_iter().zip(lists) {
         match list {
             Ok(entries) => take(&server, kind, &entries, &mut found),
+            // Why a server cannot be reached is logged where it is noticed, and once.
+            Err(error @ CallError::Unreachable { .. }) => {
+                tracing::debug!(upstream = %server, %error, "Its {} are left out.", kind.member());
+            }
             Err(error) => tracing::warn!(upstream = %server, %error, "Its {} are left out.", kind.member()),
         }
     }

@@ -84,6 +84,23 @@ fn a_group_that_does_not_exist_is_named() {
     );
 }
 
+#[test]
+fn why_a_server_cannot_be_reached_is_reported_once() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(
+        &json!({"mcpServers": {"gone": {"command": "sh", "args": ["-c", "echo no such luck >&2; exit 7"]}}}),
+    );
+    let messages =
+        ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "prompts/list"];
+    let messages: Vec<String> =
+        (1..).zip(messages).map(|(id, method)| modern(id, method, json!({})).to_string()).collect();
+    let mut command = assert_cmd::Command::from_std(sandbox.command(&["mcp"]));
+    let output = command.write_stdin(messages.join("\n") + "\n").output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(errors.matches("no such luck").count(), 1, "{errors}");
+    assert!(!errors.contains("are left out"), "{errors}");
+}
+
 /// A server that lists what is in the file `tools.json`.
 const LISTING: &str = r#"while read -r line; do
 id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
