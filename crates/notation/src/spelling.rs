@@ -14,9 +14,9 @@ pub fn nearest_names<'a>(name: &str, candidates: impl IntoIterator<Item = &'a st
     if wanted.is_empty() {
         return Vec::new();
     }
-    // Of a short name, half at most: nothing is left in common otherwise.
-    let allowed = (wanted.len() / 3).max(2).min(wanted.len() / 2);
-    let mut near: Vec<(usize, &str)> = candidates
+    // Of a short name, a third at most: too little is left in common otherwise.
+    let allowed = (wanted.len() / 3).max(2).min((wanted.len() + 1) / 3);
+    let mut near: Vec<(usize, usize, &str)> = candidates
         .into_iter()
         .filter_map(|candidate| {
             let letters = letters(candidate);
@@ -28,12 +28,13 @@ pub fn nearest_names<'a>(name: &str, candidates: impl IntoIterator<Item = &'a st
                 false if letters.len().abs_diff(wanted.len()) > allowed => return None,
                 false => strsim::osa_distance(&wanted, &letters),
             };
-            (apart <= allowed).then_some((apart, candidate))
+            (apart <= allowed).then_some((apart, letters.len().abs_diff(wanted.len()), candidate))
         })
         .collect();
-    near.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)));
-    near.dedup_by(|a, b| a.1 == b.1);
-    near.into_iter().take(MAX_OFFERED).map(|(_, candidate)| candidate).collect()
+    // Of two parts of a name the longer one is nearer: `modell` is `model` rather than `mode`.
+    near.sort_unstable();
+    near.dedup_by(|a, b| a.2 == b.2);
+    near.into_iter().take(MAX_OFFERED).map(|(.., candidate)| candidate).collect()
 }
 
 /// The question which of the nearest names was meant; `None` if none is near.
@@ -71,11 +72,16 @@ mod tests {
             ("unrelated", &[]),
             ("", &[]),
             ("y", &[]),
-            ("in", &[]),
+            ("axe", &[]),
         ];
         for (name, nearest) in cases {
             assert_eq!(nearest_names(name, tools), *nearest, "{name}");
         }
+    }
+
+    #[test]
+    fn the_longer_part_of_a_name_is_nearer() {
+        assert_eq!(nearest_names("modell", ["mode", "model", "meta"]), ["model", "mode"]);
     }
 
     #[test]

@@ -160,11 +160,12 @@ mod tests {
 
     #[test]
     fn options_of_lists_are_known_wherever_they_are_read() {
-        for path in ["/execute", "/convert", "/transform", "/check"] {
-            for name in ["hide", "strict", "compat", "profile", "provider"] {
+        for path in ["/convert", "/transform", "/check"] {
+            for name in ["hide", "strict", "compat", "profile", "to"] {
                 assert!(route(path).has_member(name) && route(path).has_parameter(name), "{path} {name}");
             }
         }
+        assert!(route("/execute").has_member("hide") && route("/execute").has_parameter("provider"));
         assert!(route("/tools/{provider}/context").has_parameter("hide"));
         assert!(route("/tools/{provider}/context").has_parameter("groupBy"));
         assert!(!route("/tools").has_parameter("hide"));

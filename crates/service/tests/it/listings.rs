@@ -138,9 +138,9 @@ async fn an_unknown_model_is_told() {
     assert!(warning.contains("`unknownmodel`"), "{warning}");
     let known = service.get("/tools/openai?model=gpt-4o&report=true").await;
     assert_eq!((known.header("x-model-unknown"), known.json().get("warnings")), (None, None));
-    let body = r#"{"to":"openai","model":"unknownmodel","tools":[],"schema":{"type":"object"}}"#;
-    for route in ["/convert", "/transform"] {
-        let answer = service.post(route, body).await.json();
+    for (route, what) in [("/convert", r#""tools":[]"#), ("/transform", r#""schema":{"type":"object"}"#)] {
+        let body = format!(r#"{{"to":"openai","model":"unknownmodel",{what}}}"#);
+        let answer = service.post(route, &body).await.json();
         assert!(
             answer["warnings"][0].as_str().is_some_and(|text| text.contains("`unknownmodel`")),
             "{answer}"
