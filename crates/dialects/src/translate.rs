@@ -25,7 +25,7 @@ use crate::report::{Changes, Fate, PathId};
 use crate::schema::Members;
 use crate::text::compose;
 use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
-use crate::tool::{misplaced_schema_warning, provider_tool, schema_of, special_members};
+use crate::tool::{misplaced_schema, misplaced_schema_warning, provider_tool, schema_of, special_members};
 use crate::work::{TooMuchWork, Work, node_units};
 
 /// Translates tools into one dialect.
@@ -124,7 +124,7 @@ impl Translator {
     pub(crate) fn without_fallback(&self) -> Self {
         let options = Options { description_fallback: Some(String::new()), ..self.options.clone() };
         let plain = self.plain.as_ref().map(|plain| Box::new(plain.without_fallback()));
-        Self { options, plain, ..self.clone() }
+        Self { plain, options, ..self.clone() }
     }
 
     /// The dialect, to be kept.
@@ -311,7 +311,9 @@ impl Translator {
     /// Warnings about members that definitions of the dialect do not have.
     fn left_out(&self, members: &Map<String, Value>) -> impl Iterator<Item = String> {
         let has = |name: &str| self.dialect.tool.members.iter().any(|own| own == name);
-        special_members(members).filter(move |name| !has(name)).map(|name| {
+        let misplaced = misplaced_schema(members);
+        let names = special_members(members).filter(move |name| !has(name) && misplaced != Some(*name));
+        names.map(|name| {
             let name: String = name.chars().take(60).collect();
             format!("`{name}` is left out: `{}` has no such member", self.dialect.name)
         })
@@ -444,7 +446,8 @@ impl<'a> Translation<'a> {
 }
 
 impl<'a> ToolTranslation<'a> {
-    fn quarantined(name: &'a str, reason: String) -> Self {
+    /// A tool that is left out of the list.
+    pub fn quarantined(name: &'a str, reason: String) -> Self {
         Self { name, wire_name: name.to_owned(), quarantine: Some(reason), ..Self::default() }
     }
 

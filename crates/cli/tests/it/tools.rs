@@ -73,7 +73,7 @@ fn raw_tools_are_as_they_came() {
     let lossless = r#"[{"type":"function","function":{"name":"lossless","description":"Give a result that is easily damaged","parameters":{"type":"object","properties":{},"additionalProperties":false}}}]"#;
     assert_eq!((run.status, run.stdout.trim_end()), (1, lossless));
     assert!(
-        run.stderr.starts_with("left out `add`: its definition cannot be read: number out of range"),
+        run.stderr.starts_with("left out `add`: it cannot be read: number out of range"),
         "{}",
         run.stderr
     );

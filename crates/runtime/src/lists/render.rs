@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use gateway_dialects::{Plan, StrictRoom, Translator, estimate_tokens};
+use gateway_dialects::{
+    GivenTool, Plan, StrictRoom, ToolSource as _, ToolTranslation, Translator, estimate_tokens,
+};
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{Beside, MetaTool};
 use gateway_upstream::{Catalogue, CatalogueTool};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::conversions::LeftOutServers;
@@ -68,8 +71,10 @@ fn selected_parts(
     for position in by_rank(chosen.iter().map(|(_, tool)| Rank::of(tool))) {
         let Some((index, tool)) = chosen.get(position) else { continue };
         let (name, definition) = (request.scope.name_of(tool), request.definition(tool));
-        let translated =
-            translator.translate_within_room(&definition, name, names.get(name), &mut strict_room);
+        let translated = match unreadable(tool, &definition) {
+            Some(reason) => ToolTranslation::quarantined(name, reason),
+            None => translator.translate_within_room(&definition, name, names.get(name), &mut strict_room),
+        };
         let part = Part::write(Target::Listed(*index), Some(tool), translated, request.with_report)?;
         parts.push((position, part));
     }
@@ -106,6 +111,19 @@ fn selected_parts(
     }
     parts.extend(search);
     Ok((Some(finder), parts))
+}
+
+/// Why the definition of a tool is no value; `None` if it is one.
+fn unreadable(tool: &CatalogueTool, definition: &Value) -> Option<String> {
+    if !definition.is_null() {
+        return None;
+    }
+    let given = GivenTool::parse(tool.without_hidden().as_str());
+    let reason = given.map_or_else(
+        |error| Some(error.to_string()),
+        |given| given.definition().err().map(|unread| unread.reason.clone()),
+    );
+    Some(reason.unwrap_or_else(|| "it is null".to_owned()))
 }
 
 /// The tools of search.
