@@ -27,6 +27,9 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("dialect", "to"),
 ];
 
+/// What bounds a list of live tools. Documents are translated whole, and a request with tools has a `max_tokens` of its own.
+const ROOM: [&str; 2] = ["limit", "maxTokens"];
+
 /// The members of each schema that bodies have.
 static MEMBERS: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
     let components = components();
@@ -78,7 +81,9 @@ impl Route {
 
     fn query_names(&self) -> impl Iterator<Item = &'static str> {
         let options = self.list_options();
+        let reads_document = matches!(self.action, Action::Convert | Action::Transform | Action::Check);
         let of_list = (options != ListOptions::Nowhere).then(|| query_names_of(&tools::RENDER));
+        let of_list = of_list.map(|names| names.filter(move |name| !reads_document || !ROOM.contains(name)));
         let of_body = (options == ListOptions::Both).then(|| self.described_members().iter());
         let own = query_names_of(self).chain(of_list.into_iter().flatten());
         own.chain(of_body.into_iter().flatten().map(String::as_str))
