@@ -13,8 +13,11 @@ use tiktoken_rs::CoreBPE;
 use crate::corpus::Corpus;
 use crate::growth::original;
 
+/// Takes something out of one schema.
+type Step = fn(&mut Map<String, Value>);
+
 /// What is taken out of a definition, one after the other. What a step makes shorter is its part.
-const STEPS: [(&str, fn(&mut Map<String, Value>)); 5] = [
+const STEPS: [(&str, Step); 5] = [
     ("additionalProperties", |schema| drop_members(schema, &["additionalProperties"])),
     ("required", |schema| drop_members(schema, &["required"])),
     ("null", drop_null),
@@ -94,16 +97,20 @@ fn parts(vocabulary: &CoreBPE, mut tool: Value) -> Vec<(&'static str, usize)> {
 }
 
 /// Applies `step` to a schema and to all inside it.
-fn each_schema(schema: &mut Value, step: fn(&mut Map<String, Value>)) {
+fn each_schema(schema: &mut Value, step: Step) {
     let Value::Object(members) = schema else { return };
     step(members);
     for (name, value) in members {
         match (Holds::of(name), value) {
             (Holds::List | Holds::SchemaOrList, Value::Array(list)) => {
-                list.iter_mut().for_each(|schema| each_schema(schema, step));
+                for schema in list {
+                    each_schema(schema, step);
+                }
             }
             (Holds::Table, Value::Object(table)) => {
-                table.values_mut().for_each(|schema| each_schema(schema, step));
+                for schema in table.values_mut() {
+                    each_schema(schema, step);
+                }
             }
             (Holds::Schema | Holds::SchemaOrList, schema) => each_schema(schema, step),
             (Holds::List | Holds::Table | Holds::Values | Holds::Nothing, _) => {}

@@ -69,7 +69,7 @@ fn each_server_says_what_becomes_of_a_list_that_cannot_take_a_tool() {
 /// What `ask` gives as soon as it gives something.
 #[track_caller]
 fn once<T>(gateway: &Gateway, path: &str, ask: impl Fn(&Value) -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     loop {
         let answer = gateway.get(path);
         if let Some(found) = ask(&answer) {

@@ -1,6 +1,7 @@
 //! Dialects without `anyOf`: every node has one type, and nothing is lost.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 
 use gateway_dialects::arguments::Validator;
 use gateway_dialects::{Dialects, Options, Translator};

@@ -1,5 +1,8 @@
-//! Results that say one thing twice, as text and as `structuredContent`, are sent once. The results are those of FastMCP 4 and of
+//! Results that say one thing twice, as text and as `structuredContent`, are sent once. The results are those of `FastMCP` 4 and of
 //! the Python SDK for functions that return what the name of the case says.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 
 use gateway_dialects::Dialects;
 use gateway_dialects::results::{

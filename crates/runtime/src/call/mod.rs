@@ -151,10 +151,13 @@ struct Refusal {
     faults: usize,
 }
 
+/// The arguments as the server gets them, or why it does not.
+type Checked = Result<RawJson, Box<Refusal>>;
+
 impl Refusal {
     /// A refusal for another reason than what the arguments are.
-    fn new(arguments: RawJson, failure: Failure) -> Box<Self> {
-        Box::new(Self { arguments, failure, faults: 0 })
+    fn new(arguments: RawJson, failure: Failure) -> Self {
+        Self { arguments, failure, faults: 0 }
     }
 }
 
@@ -207,13 +210,13 @@ impl Runtime {
         plan: Option<&Plan>,
         arguments: CallArguments<'_>,
         notes: &mut Vec<Value>,
-    ) -> Result<RawJson, Box<Refusal>> {
+    ) -> Checked {
         let written = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
         let (value, text, coerce, fill, is_raw) = match arguments {
             CallArguments::Read { text, value } => (Cow::Borrowed(value), text.clone(), false, false, false),
             CallArguments::Written { call, label, bad, coerce, fill } => {
                 let parsed = call.arguments_object(label, bad).map_err(|error| {
-                    Refusal::new(arguments.as_sent(), Failure::Request(error.to_string()))
+                    Box::new(Refusal::new(arguments.as_sent(), Failure::Request(error.to_string())))
                 })?;
                 notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
                 let sent = Value::Object(parsed.object);
@@ -236,7 +239,8 @@ impl Runtime {
         // What nobody accepted is refused whatever the configuration says, and is no measure for arguments.
         if let Some(reason) = &tool.unaccepted {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
-            return Err(Refusal::new(text, Failure::Call(CallError::Blocked { upstream, tool, reason })));
+            let failure = Failure::Call(CallError::Blocked { upstream, tool, reason });
+            return Err(Box::new(Refusal::new(text, failure)));
         }
         // Whoever hands on what is no JSON means the server to judge it. A tool of the registry has no judge but us.
         let validates = self.config().validate && (!is_raw || tool.registered);
@@ -285,7 +289,7 @@ impl Runtime {
         siblings: Siblings<'_>,
         arguments: CallArguments<'_>,
         mut faults: usize,
-    ) -> Option<(Arc<Dialect>, Result<RawJson, Box<Refusal>>)> {
+    ) -> Option<(Arc<Dialect>, Checked)> {
         let mut best = None;
         for dialect in siblings.dialects {
             let plan = siblings.list.plan_in(dialect, tool, self.lists()).filter(|plan| !plan.is_identity());

@@ -73,9 +73,12 @@ pub struct ConversionProblem {
     pub reason: String,
 }
 
-/// What is known of the servers that were checked, each with a digest of what was checked.
+/// What is known of the servers that were checked.
 #[derive(Debug, Default)]
-pub(super) struct Conversions(Mutex<BTreeMap<UpstreamId, (u64, Arc<[ConversionProblem]>)>>);
+pub(super) struct Conversions(Mutex<BTreeMap<UpstreamId, CheckedTools>>);
+
+/// A digest of what was checked, and what was found.
+type CheckedTools = (u64, Arc<[ConversionProblem]>);
 
 impl Conversions {
     /// Nothing is known of dialects that have changed.

@@ -210,9 +210,9 @@ async fn no_more_tools_are_strict_than_a_provider_takes() {
         assert_eq!(reasons, vec![&json!("one request takes 20 strict tools"); 66], "{target}");
     }
     // Each tool is called in the form that it has in the list, or in the other one if the list changed meanwhile.
-    let list = service.get("/tools/anthropic-strict").await.json();
+    let listed = service.get("/tools/anthropic-strict").await.json();
     let [first, last] = ["tool_000", "tool_080"];
-    assert!(strict(&list).contains(&first.to_owned()) && !strict(&list).contains(&last.to_owned()));
+    assert!(strict(&listed).contains(&first.to_owned()) && !strict(&listed).contains(&last.to_owned()));
     let meant = json!({"n": 1, "more": {"a": "b"}});
     let entries = json!({"n": 1, "more": [{"key": "a", "value": "b"}]});
     for name in [first, last] {

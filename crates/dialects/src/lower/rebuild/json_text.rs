@@ -159,12 +159,12 @@ impl<'a> Rebuild<'a, '_> {
                 let mut written = serde_json::Map::new();
                 for (name, value) in members.iter().filter(|(name, _)| !holds.has_definitions_in(name)) {
                     let reference = holds.reference_in(name, value);
-                    let value = match reference.and_then(|reference| self.resolve(reference, resource)) {
-                        Some(target) => Value::String(self.name_of_target(target, ahead)),
-                        None => {
-                            let inside = self.inside(source, name, value);
-                            self.with_named_references(inside, holds.inside(name), ahead)
-                        }
+                    let target = reference.and_then(|reference| self.resolve(reference, resource));
+                    let value = if let Some(target) = target {
+                        Value::String(self.name_of_target(target, ahead))
+                    } else {
+                        let inside = self.inside(source, name, value);
+                        self.with_named_references(inside, holds.inside(name), ahead)
                     };
                     written.insert(name.clone(), value);
                 }

@@ -397,7 +397,7 @@ fn take_values<'a>(view: &mut View<'a>, values: Vec<&'a Value>, seen: &Kinds<'a>
     view.restrict_values(values);
 }
 
-impl<'a> Alternative<'a> {
+impl Alternative<'_> {
     /// Takes null out of what it says, and returns whether it was there.
     pub(super) fn without_null(&mut self) -> bool {
         let null = self.lowered.node.types.contains(TypeSet::NULL);

@@ -10,7 +10,7 @@ use crate::arguments::has_doubles;
 use crate::plan::equal;
 use crate::unrepeated;
 
-/// The member under which frameworks such as FastMCP put a result that is no object, since `structuredContent` has to be one.
+/// The member under which frameworks such as `FastMCP` put a result that is no object, since `structuredContent` has to be one.
 const WRAPPER: &str = "result";
 
 /// Text blocks that say nothing beside `structuredContent`.
