@@ -75,23 +75,23 @@ fn verbatim_leaves_schemas_alone_and_warns() {
     }
 }
 
-/// A tool that costs much where references are written out: each definition refers to the next in three properties.
-fn nested() -> Value {
+/// A tool that costs much where references are written out: each of its definitions refers to all others.
+fn recursive() -> Value {
     let part = |n: usize| {
         let mut properties =
-            json!({"name": {"type": "string", "description": format!("What part {n} is called by people")}});
-        for way in (0..3).filter(|_| n < 4) {
-            properties[format!("to_{way}")] = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+            json!({"name": {"type": "string", "description": format!("What part {n} is called")}});
+        for other in (0..4).filter(|other| *other != n) {
+            properties[format!("to_{other}")] = json!({"$ref": format!("#/$defs/d{other}")});
         }
         json!({"type": "object", "properties": properties})
     };
-    let table: serde_json::Map<String, Value> = (0..5).map(|n| (format!("d{n}"), part(n))).collect();
+    let table: serde_json::Map<String, Value> = (0..4).map(|n| (format!("d{n}"), part(n))).collect();
     json!({"name": "t", "description": "d", "inputSchema": {"type": "object", "properties": {"item": {"$ref": "#/$defs/d0"}}, "$defs": table}})
 }
 
 #[test]
 fn a_budget_bounds_what_is_written_out() {
-    let tool = nested().to_string();
+    let tool = recursive().to_string();
     let length = |budget: &[&str]| {
         let run = run(&[&["convert", "--to", "gemini"], budget].concat(), &tool);
         assert_eq!(run.status, 0, "{}", run.stderr);
@@ -99,7 +99,7 @@ fn a_budget_bounds_what_is_written_out() {
     };
     let (least, usual, most) = (length(&["--budget", "0"]), length(&[]), length(&["--budget", "off"]));
     assert!(least < usual && usual < most, "{least}, {usual}, {most}");
-    let schema = nested()["inputSchema"].to_string();
+    let schema = recursive()["inputSchema"].to_string();
     let transformed = run(&["transform", "--to", "gemini", "--budget", "0"], &schema);
     assert!(transformed.stdout.len() < least, "{}", transformed.stdout);
     let refused = run(&["convert", "--to", "gemini", "--budget", "much"], &tool);

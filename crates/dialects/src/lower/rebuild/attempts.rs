@@ -13,7 +13,7 @@ use super::expansion::Planner;
 use super::reader::{Reach, Reader};
 use super::{LoweredSchema, Rebuild, Size};
 use crate::dialect::{AnyOfStyle, Anything, Dialect, RebuildRules, RefStyle};
-use crate::options::{Growth, Options};
+use crate::options::{Budget, Growth, Options};
 use crate::text::Note;
 use crate::tokens::{json_bytes, value_bytes};
 
@@ -49,7 +49,7 @@ pub(crate) struct Attempts<'a, 'r> {
 impl<'a> Attempts<'a, '_> {
     /// The fullest form within the allowance; the cheapest, if there is none.
     pub(crate) fn lower(&self) -> LoweredSchema<'a> {
-        let most = allowance(self.size.bytes, self.options.budget.growth);
+        let most = allowance(self.size.bytes, &self.options.budget);
         let mut reach = Reach::full(self.choices.unroll);
         let mut cheapest: Option<(usize, LoweredSchema<'a>)> = None;
         let mut deepest = usize::MAX;
@@ -134,11 +134,22 @@ impl<'a> Attempts<'a, '_> {
     }
 }
 
-/// Most bytes that a lowered schema may take whose original takes `bytes`.
-fn allowance(bytes: usize, growth: Growth) -> usize {
-    match growth {
+/// Most bytes that a lowered schema may take whose original takes `bytes`. Beyond those of the budget its tool would be left out.
+fn allowance(bytes: usize, budget: &Budget) -> usize {
+    let most = match budget.growth {
         Growth::Proportionate => (2 * bytes + 1_100).min(bytes + bytes / 2 + 5_000),
         Growth::Tokens(tokens) => tokens.saturating_mul(4),
+        Growth::Unlimited => usize::MAX,
+    };
+    most.min(budget.bytes)
+}
+
+/// Nodes after which an attempt is given up, whose original has `nodes`: it would take more than it may.
+pub(super) fn room(nodes: usize, growth: Growth) -> usize {
+    let proportionate = 256 + 4 * nodes;
+    match growth {
+        Growth::Proportionate => proportionate,
+        Growth::Tokens(tokens) => proportionate.max(tokens),
         Growth::Unlimited => usize::MAX,
     }
 }

@@ -127,7 +127,7 @@ impl<'a, 'r> Rebuild<'a, 'r> {
             reader.most_kinds = union::MOST_BRANCHES;
         }
         reader.declares_required |= choices.all_required || reader.closed;
-        let room = 256 + 4 * size.nodes;
+        let room = attempts::room(size.nodes, reader.options.budget.growth);
         let node_limit = reader.options.budget.nodes.min(room);
         let mut rebuild = Self {
             reader,
