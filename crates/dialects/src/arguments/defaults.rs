@@ -12,13 +12,16 @@ const DEEPEST: usize = 32;
 /// Schemas that are looked into: references can make a short schema endless.
 const MOST_VISITS: usize = 10_000;
 
-/// Most defaults of one call.
+/// Most defaults of one call. Where more are missing, none is filled in: arguments that are filled in up to some item would be
+/// worse than those that came.
 const MOST: usize = 256;
 
 /// What is found, and how much more may be looked at.
 struct Search<'s> {
     missing: Vec<Missing<'s>>,
     visits: usize,
+    /// Whether there was more than may be looked at.
+    is_cut: bool,
 }
 
 /// A default that is missing: where it belongs, as a JSON Pointer to the object around it and a name in that.
@@ -32,10 +35,10 @@ impl Validator {
     /// Valid `arguments` with the defaults of properties that they leave out, and where those stand, as JSON Pointers. A default that the
     /// schema itself refuses is left out, and so is one for a property that is null. Invalid arguments stay as they are.
     pub fn with_defaults(&self, arguments: &Value) -> (Value, Vec<String>) {
-        let mut search = Search { missing: Vec::new(), visits: MOST_VISITS };
+        let mut search = Search { missing: Vec::new(), visits: MOST_VISITS, is_cut: false };
         self.find_missing(self.schema(), arguments, "", DEEPEST, &mut search);
         let missing = search.missing;
-        if missing.is_empty() {
+        if missing.is_empty() || search.is_cut {
             return (arguments.clone(), Vec::new());
         }
         let mut all = arguments.clone();
@@ -68,6 +71,7 @@ impl Validator {
         let root = self.schema();
         let schema = resolve(root, schema);
         let (Some(levels), Some(visits)) = (levels.checked_sub(1), search.visits.checked_sub(1)) else {
+            search.is_cut = true;
             return;
         };
         search.visits = visits;
@@ -81,24 +85,24 @@ impl Validator {
                 self.find_missing(only, value, path, levels, search);
             }
         }
+        if search.is_cut {
+            return;
+        }
         match value {
             Value::Object(members) => {
                 let properties = schema.get("properties").and_then(Value::as_object);
                 for (name, property) in properties.into_iter().flatten() {
-                    match members.get(name) {
-                        Some(value) => {
-                            self.find_missing(property, value, &pointer::join(path, name), levels, search);
-                        }
-                        None if search.missing.len() < MOST => {
-                            let own = property.get("default");
-                            let default = own.or_else(|| resolve(root, property).get("default"));
-                            let known = |known: &Missing<'_>| known.object == path && known.name == name;
-                            let new = default.filter(|_| !search.missing.iter().any(known));
-                            let new = new.map(|value| Missing { object: path.to_owned(), name, value });
-                            search.missing.extend(new);
-                        }
-                        None => {}
+                    if let Some(value) = members.get(name) {
+                        self.find_missing(property, value, &pointer::join(path, name), levels, search);
+                        continue;
                     }
+                    let own = property.get("default");
+                    let default = own.or_else(|| resolve(root, property).get("default"));
+                    let known = |known: &Missing<'_>| known.object == path && known.name == name;
+                    let new = default.filter(|_| !search.missing.iter().any(known));
+                    let new = new.map(|value| Missing { object: path.to_owned(), name, value });
+                    search.missing.extend(new);
+                    search.is_cut |= search.missing.len() > MOST;
                 }
             }
             Value::Array(items) => {

@@ -80,6 +80,16 @@ fn alternatives_that_could_both_be_meant_fill_nothing() {
 }
 
 #[test]
+fn arguments_that_lack_too_much_stay_as_they_came() {
+    let item = of(&json!({"k": {"type": "string", "default": "d"}}));
+    let schema = of(&json!({"list": {"type": "array", "items": item}}));
+    let of_length = |length: usize| json!({"list": vec![json!({}); length]});
+    let (filled, paths) = Validator::new(&schema).with_defaults(&of_length(256));
+    assert_eq!((&filled["list"][255], paths.len()), (&json!({"k": "d"}), 256));
+    check(&schema, &of_length(257), &of_length(257), &[]);
+}
+
+#[test]
 fn endless_schemas_come_to_an_end() {
     let schema = json!({"type": "object", "allOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {"default": 1}}});
     let arguments = json!({});
