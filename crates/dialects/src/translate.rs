@@ -108,7 +108,9 @@ impl Translator {
         }
         let is_loose = dialect.tool.strict != StrictField::True && !options.verbatim;
         let strict = dialect.tool.strict_dialect.as_ref().filter(|_| is_loose);
-        let strict = strict.map(|name| dialects.get(name)).transpose()?;
+        let strict = strict.map(|name| dialects.get(name)).transpose();
+        // Only who asks for strict tools needs it.
+        let strict = if options.strict == Strict::Auto { strict? } else { strict.ok().flatten() };
         // A dialect that inherits the strict form of another shape has none of its own.
         let strict = strict.filter(|strict| strict.tool.shape == dialect.tool.shape);
         let plain = Self::plain_of(dialects, (&dialect, strict.as_ref()), &options)?;
@@ -251,11 +253,11 @@ impl Translator {
             return ToolTranslation::quarantined(name, "the tool has no name".to_owned());
         }
         let found = schema_of(members);
-        let own_tool = found.is_none().then(|| provider_tool(members)).flatten();
+        let is_given = origin == ToolOrigin::Document;
+        let own_tool = (is_given && found.is_none()).then(|| provider_tool(members)).flatten();
         if let Some((_, reason)) = own_tool {
             return ToolTranslation::quarantined(name, reason);
         }
-        let is_given = origin == ToolOrigin::Document;
         let given = found.map(|(_, schema)| schema).filter(|schema| *schema != &Value::Bool(true));
         let schema = given.unwrap_or(&NO_SCHEMA);
         let is_mcp = self.dialect.tool.shape == ToolShape::Mcp;
@@ -293,11 +295,15 @@ impl Translator {
         let tries_strict = wants_strict || self.options.strict == Strict::Auto;
         if let Some(strict) = self.strict.as_ref().filter(|_| tries_strict) {
             let lowered = lower(schema, &size, strict, &self.options);
-            let lossless = lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described);
+            let lossless = lowered.excess.is_none()
+                && lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described);
             let fits =
                 lowered.schema.as_ref().is_none_or(|schema| over_limit(schema, &strict.limits).is_none());
             if lossless && fits {
-                return write(strict, lowered, warnings);
+                let written = write(strict, lowered, warnings.clone());
+                if written.quarantine.is_none() {
+                    return written;
+                }
             }
         }
         if wants_strict && self.dialect.tool.strict != StrictField::True {

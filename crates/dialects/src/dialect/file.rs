@@ -204,6 +204,7 @@ impl Dialects {
         }
         let mut dialect = Self::build(name, table)?;
         dialect.name = format!("{name}+{layer}");
+        dialect.layered_with = Some(layer.to_owned());
         Ok(dialect)
     }
 

@@ -46,6 +46,9 @@ pub struct Dialect {
     /// Whether this is a layer: rules that can be put on top of any dialect.
     #[serde(default)]
     pub layer: bool,
+    /// The layer that was put on top of it.
+    #[serde(skip)]
+    pub layered_with: Option<String>,
     /// How a tool definition is written.
     pub tool: ToolRules,
     /// Legal tool names.

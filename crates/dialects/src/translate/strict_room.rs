@@ -124,7 +124,7 @@ impl Translator {
 
 /// The dialect without the guarantee that a strict one was made of, under the same layer.
 fn plain_parent(dialects: &Dialects, strict: &Dialect) -> Result<Option<Dialect>, DialectError> {
-    let layer = strict.name.split_once('+').map(|(_, layer)| layer);
+    let layer = strict.layered_with.as_deref();
     let mut parent = strict.extends.clone();
     while let Some(name) = parent {
         let found = match layer {

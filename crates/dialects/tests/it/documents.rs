@@ -256,6 +256,17 @@ fn a_tool_that_is_given_as_strict_stays_so_where_nothing_is_lost() {
         assert_eq!((is_strict, warnings), (false, vec![left_out(dialect, why)]), "{definition}");
         assert!(!definition.to_string().contains("\"strict\":true"), "{definition}");
     }
+    // A strict form that is too long does not take the tool with it.
+    let short =
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false});
+    let document = ToolDocument::parse(&json!([chat(&short)]).to_string()).unwrap();
+    for (bytes, is_strict) in [(1_000, true), (short.to_string().len() + 4, false)] {
+        let mut options = Options::default();
+        options.budget.bytes = bytes;
+        let translator = Translator::new(&Dialects::builtin(), "openai-chat", options).unwrap();
+        let tool = translator.translate(&document.tools).tools.remove(0);
+        assert_eq!((tool.quarantine, tool.strict), (None, is_strict), "{bytes}");
+    }
     let loose = json!({"type": "function", "name": "t", "parameters": schema(), "strict": false});
     assert_eq!((given("openai-chat", &loose).1, given("gemini", &loose).2), (false, Vec::new()));
 }

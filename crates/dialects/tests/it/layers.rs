@@ -4,7 +4,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialects, Options, Translator};
+use gateway_dialects::{Dialects, Options, Strict, Translator};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -452,6 +452,22 @@ fn a_layer_brings_the_layers_that_it_extends() {
         lowered_for(&dialects, None, Compat::Named("own".into())),
         json!({"type": "string", "description": "{\"minLength\":5,\"format\":\"email\"}"})
     );
+}
+
+#[test]
+fn a_name_may_hold_a_plus_sign_and_a_strict_form_be_absent() {
+    let mut dialects = Dialects::builtin();
+    let strict = "name = \"my+strict\"\ntitle = \"My\"\nextends = \"anthropic-strict\"\n";
+    dialects.add("strict.toml", strict).unwrap();
+    let lone = "name = \"mine\"\ntitle = \"Mine\"\nextends = \"openai-chat\"\n\n[tool]\nstrict-dialect = \"nobody\"\n";
+    dialects.add("lone.toml", lone).unwrap();
+    for (name, strict, is_known) in
+        [("my+strict", Strict::AsNamed, true), ("mine", Strict::AsNamed, true), ("mine", Strict::Auto, false)]
+    {
+        let mut options = Options::default();
+        options.strict = strict;
+        assert_eq!(Translator::new(&dialects, name, options).is_ok(), is_known, "{name} {strict:?}");
+    }
 }
 
 #[test]
