@@ -165,7 +165,7 @@ impl Row<'_> {
 
 /// Writes the list of a provider, and on standard error what is not in it, and why.
 async fn write_translated(lists: &Lists, request: &ListRequest) -> Result<Outcome> {
-    let rendered = lists.get(request).await.map_err(|failure| anyhow!(failure.message()))?;
+    let rendered = lists.offered(request).await.map_err(|failure| anyhow!(failure.message()))?;
     let rows: Vec<ReportRow> = match &rendered.report {
         Some(report) => serde_json::from_slice(report)?,
         None => Vec::new(),

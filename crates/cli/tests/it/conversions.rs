@@ -59,6 +59,12 @@ fn each_server_says_what_becomes_of_a_list_that_cannot_take_a_tool() {
                     `openai-chat`: ";
     assert_eq!(answer["code"], "CONVERSION_ERROR", "{answer}");
     assert!(answer["error"].as_str().unwrap().starts_with(expected), "{answer}");
+    // Also of a list that is shortened.
+    assert_eq!(gateway.get("/tools/openai?limit=1")["code"], "CONVERSION_ERROR");
+    // Calls are made whatever becomes of lists.
+    let call = json!({"provider": "openai", "server": "*", "call": {"name": "add", "arguments": "{\"a\":1,\"b\":2}"}});
+    let sum = gateway.post("/execute", &call);
+    assert_eq!(sum["result"]["structuredContent"]["result"], 3, "{sum}");
     assert_eq!(gateway.get("/tools?server=odd")["tools"].as_array().map(Vec::len), Some(2));
     sandbox.configure(&json!({"mcpServers": {"odd": odd(&json!({"onConversionError": "skipp"}))}}));
     let check = sandbox.run(&["servers", "check"]);

@@ -26,11 +26,11 @@ impl ConversionRules {
         Self(rules.filter(|(_, rule)| *rule != OnConversionError::Skip).collect())
     }
 
-    /// The servers that are left out because of what a list lacks, or the error that stands for it.
-    pub(super) fn apply(&self, list: &Rendered) -> Result<LeftOutServers, Failure> {
-        let mut left_out = LeftOutServers::new();
-        if self.0.is_empty() || list.finder.is_some() {
-            return Ok(left_out);
+    /// The servers that are left out because of what a list lacks, and why it is refused, if it is.
+    pub(super) fn apply(&self, list: &Rendered) -> (LeftOutServers, Option<String>) {
+        let (mut left_out, mut refused) = (LeftOutServers::new(), None);
+        if self.0.is_empty() {
+            return (left_out, refused);
         }
         let dialect = list.dialect.as_ref().map_or("", |dialect| &dialect.name);
         for (index, reason) in &list.quarantined {
@@ -46,14 +46,14 @@ impl ConversionRules {
                     });
                 }
                 Some(OnConversionError::Error) => {
-                    return Err(Failure::Conversion(format!(
-                        "no list of the tools of server `{}` (its `onConversionError` is `error`): {fault}",
-                        tool.server
-                    )));
+                    refused.get_or_insert_with(|| {
+                        let server = &tool.server;
+                        format!("no list of the tools of server `{server}` (its `onConversionError` is `error`): {fault}")
+                    });
                 }
             }
         }
-        Ok(left_out)
+        (left_out, refused)
     }
 }
 

@@ -61,7 +61,7 @@ impl ReadyDialects {
         let plain = self.built().plain.values().filter(|dialect| dialect.tool.shape != ToolShape::Mcp);
         let builtin = Dialects::builtin();
         let own = self.all.names().filter(|name| !builtin.names().any(|known| known == *name));
-        let own = own.filter_map(|name| self.choose(Some(name), None, &Compat::Off).ok());
+        let own = own.filter_map(|name| self.choose(Some(name), None, &Compat::Auto).ok());
         let own = own.filter(|dialect| !dialect.layer);
         let mut likely: Vec<Arc<Dialect>> = plain.cloned().chain(own).collect();
         likely.sort_by(|a, b| a.name.cmp(&b.name));

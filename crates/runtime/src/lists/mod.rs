@@ -100,6 +100,16 @@ impl Lists {
         self.fleet.listed_or_stale(request.scope.ids(), self.wait).await;
     }
 
+    /// The same, for a caller who hands it on: an error where a server says that it may not be, because a tool is missing. Who only
+    /// looks for the tools of calls is not concerned.
+    pub async fn offered(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
+        let list = self.get(request).await?;
+        match &list.refused {
+            Some(reason) => Err(Failure::Conversion(reason.clone())),
+            None => Ok(list),
+        }
+    }
+
     /// The list that a request asks for, as far as it is known: the one that is kept, or a new one.
     pub async fn get(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         let catalogue = self.fleet.catalogue();
@@ -121,9 +131,10 @@ impl Lists {
                                 .map_err(unwritten)
                         };
                         let list = render(&LeftOutServers::new())?;
-                        let left_out = rules.apply(&list)?;
+                        let (left_out, refused) = rules.apply(&list);
                         // Once more without them: nothing of a list can be taken back, and names may be others now.
-                        if left_out.is_empty() { Ok(list) } else { render(&left_out) }
+                        let list = if left_out.is_empty() { list } else { render(&left_out)? };
+                        Ok(Rendered { refused, ..list })
                     })
                 }
             };

@@ -33,12 +33,12 @@ pub(super) fn render(
     let (without, chosen): (Vec<_>, Vec<_>) = request.chosen(&catalogue).partition(is_left_out);
     let (finder, parts) = match request.mode {
         ListMode::Search => {
-            let finder = request.finder(&catalogue, Beside::Nothing);
+            let finder = request.finder(&chosen, Beside::Nothing);
             let names = WireNames::of(request, translator, &chosen);
             let parts = search_parts(request, translator, &finder, &names, &mut translator.strict_room())?;
             (Some(finder), parts)
         }
-        ListMode::Full => selected_parts(request, translator, &catalogue, &chosen)?,
+        ListMode::Full => selected_parts(request, translator, &chosen)?,
     };
     let mut list = Writer::new(&translator.dialect().tool.document, request.with_report)?;
     if request.mode == ListMode::Full {
@@ -60,7 +60,6 @@ pub(super) fn render(
 fn selected_parts(
     request: &ListRequest,
     translator: &Translator,
-    catalogue: &Catalogue,
     chosen: &[(usize, &CatalogueTool)],
 ) -> Result<(Option<Arc<Finder>>, Vec<Part>), serde_json::Error> {
     let names = WireNames::of(request, translator, chosen);
@@ -94,7 +93,7 @@ fn selected_parts(
     if room.holds(&candidates) {
         return Ok((None, parts));
     }
-    let finder = request.finder(catalogue, Beside::SomeTools);
+    let finder = request.finder(chosen, Beside::SomeTools);
     let search = search_parts(request, translator, &finder, &names, &mut strict_room)?;
     let cost = SearchCost { tools: search.len(), tokens: search.iter().map(|part| part.tokens).sum() };
     let selection = room.select(&candidates, cost);
@@ -283,6 +282,7 @@ impl Writer {
             tools: self.tools,
             tokens: self.tokens,
             quarantined: self.quarantined,
+            refused: None,
             omitted: self.omitted,
             not_strict: self.not_strict,
             room: request.room(translator.dialect().limits.tools),
@@ -334,6 +334,7 @@ pub(super) fn render_raw(
         dialect: None,
         tools,
         quarantined: Vec::new(),
+        refused: None,
         omitted,
         not_strict: 0,
         room,

@@ -65,6 +65,8 @@ pub struct Rendered {
     pub tokens: usize,
     /// The tools that the dialect cannot take, by their indexes, and why.
     pub quarantined: Vec<(usize, String)>,
+    /// Why it is not handed out, where a server wants all of its tools in a list or none.
+    pub(super) refused: Option<String>,
     /// How many tools it has no room for.
     pub omitted: usize,
     /// How many tools are not strict because the strict ones leave no room.

@@ -229,9 +229,8 @@ impl ListRequest {
     }
 
     /// What finds, describes and calls the tools that are meant.
-    pub(super) fn finder(&self, catalogue: &Catalogue, beside: Beside) -> Arc<Finder> {
-        let tools = self.chosen(catalogue);
-        Arc::new(Finder::new(tools.map(|(_, tool)| (self.scope.name_of(tool), tool)), beside))
+    pub(super) fn finder(&self, tools: &[(usize, &CatalogueTool)], beside: Beside) -> Arc<Finder> {
+        Arc::new(Finder::new(tools.iter().map(|(_, tool)| (self.scope.name_of(tool), *tool)), beside))
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Resu
     request.form = ListForm::Mcp;
     let style = parameters.error_style()?;
     gateway.lists().listed_or_stale(&request).await;
-    let rendered = gateway.lists().get(&request).await?;
+    let rendered = gateway.lists().offered(&request).await?;
     let missing = missing(&gateway, &request, style)?;
     let old_lists = gateway.stale(&request.scope);
     let mut response = cached(&headers, &rendered, rendered.body.clone());
@@ -78,7 +78,7 @@ pub(crate) async fn render(
         return Err(ApiError::bad_request(message));
     }
     gateway.lists().listed_or_stale(&request).await;
-    let rendered = gateway.lists().get(&request).await?;
+    let rendered = gateway.lists().offered(&request).await?;
     let missing = missing(&gateway, &request, style)?;
     let old_lists = gateway.stale(&request.scope);
     gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
