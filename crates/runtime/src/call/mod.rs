@@ -179,10 +179,10 @@ impl Runtime {
         let mut outcome = CallOutcome::of(tool);
         let mut checked = self.checked(catalogue, tool, plan, arguments, &mut outcome.notes);
         if let (Err(refusal), Some(siblings)) = (&checked, siblings)
-            && let Some((dialect, better)) =
+            && let Some((dialect, better, notes)) =
                 self.checked_as_sibling(catalogue, tool, siblings, arguments, refusal.faults)
         {
-            (checked, outcome.dialect) = (better, Some(dialect));
+            (checked, outcome.dialect, outcome.notes) = (better, Some(dialect), notes);
         }
         let is_checked = self.config().validate;
         let call = |arguments| Call { tool, arguments, context, origin, is_checked };
@@ -289,16 +289,17 @@ impl Runtime {
         siblings: Siblings<'_>,
         arguments: CallArguments<'_>,
         mut faults: usize,
-    ) -> Option<(Arc<Dialect>, Checked)> {
+    ) -> Option<(Arc<Dialect>, Checked, Vec<Value>)> {
         let mut best = None;
         for dialect in siblings.dialects {
             let plan = siblings.list.plan_in(dialect, tool, self.lists()).filter(|plan| !plan.is_identity());
             let Some(plan) = plan else { continue };
-            let checked = self.checked(catalogue, tool, Some(&plan), arguments, &mut Vec::new());
+            let mut notes = Vec::new();
+            let checked = self.checked(catalogue, tool, Some(&plan), arguments, &mut notes);
             let found = checked.as_ref().map_or_else(|refusal| refusal.faults, |_| 0);
             if found < faults {
                 faults = found;
-                best = Some((Arc::clone(dialect), checked));
+                best = Some((Arc::clone(dialect), checked, notes));
             }
             if faults == 0 {
                 break;

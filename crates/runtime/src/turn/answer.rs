@@ -81,7 +81,9 @@ impl TurnRun {
             body.push(b']');
         }
         write_member(&mut body, ",\"messages\":", &rendered.messages);
-        let taken = ran.iter().find_map(|ran| ran.dialect.as_ref()).unwrap_or(&turn.dialect);
+        // A dialect that was named is that of the answer, also where a call had the other form of its list.
+        let taken = ran.iter().filter(|_| turn.is_detected).find_map(|ran| ran.dialect.as_ref());
+        let taken = taken.unwrap_or(&turn.dialect);
         write_member(&mut body, ",\"provider\":", &taken.name);
         if !turn.reply.text.is_empty() {
             write_member(&mut body, ",\"text\":", &turn.reply.text);
