@@ -231,7 +231,8 @@ impl Parts {
     /// Reads everything at the top of the file; the servers were read before.
     pub(crate) fn read_fields(&mut self, at: &mut Fields<'_>) {
         at.ignore(OF_CLIENTS);
-        // Names such as `editor.fontSize` are settings of VS Code and its kin.
+        // Names such as `editor.fontSize` are settings of VS Code and its kin. One that starts with a field of ours is warned of
+        // all the same.
         at.ignore_if(|name, _| name.contains('.'));
         at.item("$schema", "The schema of this file, for editors.", || json!({"type": "string"}));
         for name in SERVER_BLOCKS {

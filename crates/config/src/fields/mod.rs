@@ -74,13 +74,28 @@ impl<'a> Fields<'a> {
 
     /// A warning for each member that was not named.
     fn unknown(&self) -> impl Iterator<Item = Problem> {
-        let own = self.members.iter().filter(|(name, value)| !(self.is_foreign)(name, value));
+        let own = self
+            .members
+            .iter()
+            .filter(|(name, value)| self.nested(name).is_some() || !(self.is_foreign)(name, value));
         let names = own.map(|(name, _)| name.as_str());
         names.filter(|name| !self.known.contains(name) && !self.ignored.contains(name)).map(|name| {
-            let hint = nearest_names(name, self.known.iter().copied())
-                .first()
-                .map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+            let nearest =
+                || nearest_names(name, self.known.iter().copied()).first().map(|name| (*name).to_owned());
+            let hint = self
+                .nested(name)
+                .or_else(nearest)
+                .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
             self.context.problem(&self.at(name), &format!("unknown field, ignored{hint}"))
+        })
+    }
+
+    /// How a dotted name that starts with one of the fields is written: fields of fields are nested.
+    fn nested(&self, name: &str) -> Option<String> {
+        let (first, _) = name.split_once('.')?;
+        let is_own = self.known.contains(&first);
+        is_own.then(|| {
+            name.rsplit('.').fold("…".to_owned(), |inner, name| format!("{{\"{name}\": {inner}}}"))
         })
     }
 

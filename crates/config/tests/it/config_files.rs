@@ -109,6 +109,23 @@ fn settings_of_other_clients_are_no_mistakes() {
 }
 
 #[test]
+fn dotted_names_of_our_fields_are_warned_of() {
+    for (member, hint) in [
+        (r#""log.redact": ["token"]"#, r#"did you mean `{"log": {"redact": …}}`?"#),
+        (r#""limits.resultBytes": 1000"#, r#"did you mean `{"limits": {"resultBytes": …}}`?"#),
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"x": {{"command": "x"}}}}, {member}}}"#);
+        let config = find(&[], &[(DEFAULT, &text)], Lookup::default()).unwrap();
+        let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains("unknown field, ignored") && warnings[0].ends_with(hint),
+            "{warnings:?}"
+        );
+    }
+}
+
+#[test]
 fn one_server_can_be_described_by_variables() {
     let stdio = |command: &str, args: &[&str], env: &[(&str, &str)]| Endpoint::Stdio {
         command: command.to_owned(),
