@@ -27,8 +27,16 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("dialect", "to"),
 ];
 
-/// What bounds a list of live tools. Documents are translated whole, and a request with tools has a `max_tokens` of its own.
-const ROOM: [&str; 2] = ["limit", "maxTokens"];
+/// The options of a list that also concern tools or a schema in the body. The others choose among the tools of servers:
+/// documents are translated whole, and a request with tools has a `max_tokens` of its own.
+const OF_TRANSLATION: [&str; 8] =
+    ["descriptionFallback", "defaults", "open", "strict", "verbatim", "emptyRequired", "budget", "hide"];
+
+/// The options of a list that choose a dialect; `/check` takes dialects in `to` only.
+const OF_CHOICE: [&str; 2] = ["profile", "compat"];
+
+/// Options of a list that documents have as members with another meaning.
+const OF_DOCUMENTS: [&str; 3] = ["name", "server", "errors"];
 
 /// The members of each schema that bodies have.
 static MEMBERS: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
@@ -79,11 +87,18 @@ impl Route {
         MEMBERS.get(schema).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a member beside the tools of a document is an option of lists of servers' tools that means nothing here.
+    pub(crate) fn is_option_of_lists_only(&self, name: &str) -> bool {
+        !OF_DOCUMENTS.contains(&name)
+            && !self.has_member(name)
+            && query_names_of(&tools::RENDER).any(|option| option == name)
+    }
+
     fn query_names(&self) -> impl Iterator<Item = &'static str> {
         let options = self.list_options();
-        let reads_document = matches!(self.action, Action::Convert | Action::Transform | Action::Check);
+        let action = self.action;
         let of_list = (options != ListOptions::Nowhere).then(|| query_names_of(&tools::RENDER));
-        let of_list = of_list.map(|names| names.filter(move |name| !reads_document || !ROOM.contains(name)));
+        let of_list = of_list.map(|names| names.filter(move |name| reads_option(action, name)));
         let of_body = (options == ListOptions::Both).then(|| self.described_members().iter());
         let own = query_names_of(self).chain(of_list.into_iter().flatten());
         own.chain(of_body.into_iter().flatten().map(String::as_str))
@@ -100,6 +115,15 @@ impl Route {
             Action::Context => ListOptions::Query,
             _ => ListOptions::Nowhere,
         }
+    }
+}
+
+/// Whether an option of lists means something for an action that takes such options.
+fn reads_option(action: Action, name: &str) -> bool {
+    match action {
+        Action::Convert | Action::Transform => OF_TRANSLATION.contains(&name) || OF_CHOICE.contains(&name),
+        Action::Check => OF_TRANSLATION.contains(&name),
+        _ => true,
     }
 }
 
@@ -166,9 +190,19 @@ mod tests {
     #[test]
     fn options_of_lists_are_known_wherever_they_are_read() {
         for path in ["/convert", "/transform", "/check"] {
-            for name in ["hide", "strict", "compat", "profile", "to"] {
+            for name in OF_TRANSLATION.into_iter().chain(["to"]) {
                 assert!(route(path).has_member(name) && route(path).has_parameter(name), "{path} {name}");
             }
+            for name in ["limit", "maxTokens", "mode", "report", "list", "meta", "tag", "group"] {
+                assert!(!route(path).has_member(name) && !route(path).has_parameter(name), "{path} {name}");
+                assert!(route(path).is_option_of_lists_only(name), "{path} {name}");
+            }
+            for name in OF_CHOICE {
+                assert_eq!(route(path).has_parameter(name), path != "/check", "{path} {name}");
+            }
+        }
+        for name in OF_TRANSLATION.into_iter().chain(OF_CHOICE) {
+            assert!(tools::RENDER.has_parameter(name), "{name}");
         }
         assert!(route("/execute").has_member("hide") && route("/execute").has_parameter("provider"));
         assert!(route("/tools/{provider}/context").has_parameter("hide"));

@@ -85,7 +85,8 @@ fn read(body: &Bytes, query: Parameters) -> Result<Asked, ApiError> {
 /// The members beside `call` are ours; what is in it is the provider's.
 fn check_members(body: &Map<String, Value>) -> Result<(), ApiError> {
     let names = || body.keys().map(String::as_str);
-    // Where nothing looks like `call`, the body most likely is what the model said itself, and none of its members is ours.
+    // Where nothing looks like `call`, or foreign members stand beside it (`message` of Ollama's and Cohere's replies), the body
+    // most likely is what the model said itself.
     if !body.contains_key("call") && !members::misspells(Action::Execute, names(), "call") {
         let message = "Missing or invalid \"call\" field: put what the model said under \"call\", as in {\"call\": {…}}";
         return Err(ApiError::bad_request(message));

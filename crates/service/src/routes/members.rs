@@ -18,10 +18,12 @@ pub(super) fn check<'n>(action: Action, names: impl IntoIterator<Item = &'n str>
     }
 }
 
-/// Whether one of the names most likely stands for a member that is missing.
+/// Whether the names that a route does not know most likely stand for a member that is missing. With others among them the
+/// body is not one of ours.
 pub(super) fn misspells<'n>(action: Action, names: impl IntoIterator<Item = &'n str>, member: &str) -> bool {
-    let route = route_of(action);
-    names.into_iter().any(|name| route.and_then(|route| route.nearest_member(name)) == Some(member))
+    let Some(route) = route_of(action) else { return false };
+    let mut unknown = names.into_iter().filter(|name| !route.has_member(name)).peekable();
+    unknown.peek().is_some() && unknown.all(|name| route.nearest_member(name) == Some(member))
 }
 
 /// What to say of a document with tools that has members like one of our options, as it may have any other.
@@ -30,6 +32,10 @@ pub(super) fn hint<'n>(action: Action, names: impl IntoIterator<Item = &'n str>)
     // `_meta` and its like are not meant for us.
     let mut unknown = names.into_iter().filter(|name| !name.starts_with('_') && !route.has_member(name));
     unknown.find_map(|name| {
+        if route.is_option_of_lists_only(name) {
+            let means = "is an option of lists of servers' tools, and means nothing here";
+            return Some(format!("\"{name}\" beside the tools {means}"));
+        }
         // Where the tools are is known: `tool_choice` is a provider's.
         let meant = route.nearest_member(name).filter(|meant| !matches!(*meant, "tool" | "tools"))?;
         Some(format!("\"{}\" beside the tools is no option; did you mean \"{meant}\"?", shown(name)))

@@ -306,7 +306,7 @@ pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Res
         .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     let limits = Limits { work, bytes: LISTED };
     let report = check_within("the request", &tools, &translators, limits).map_err(too_much)?;
-    written(&Checked { report, warnings: misspelt.into_iter().collect() })
+    written(&Checked { report, warnings: warnings(gateway, &parameters, misspelt) })
 }
 
 /// The tools of a body: a list, `{"tools": […]}`, a reply to `tools/list`, or one tool.

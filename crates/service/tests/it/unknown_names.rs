@@ -53,6 +53,17 @@ async fn unknown_members_of_a_body_are_refused() {
                 .to_owned(),
         ),
         (
+            "/execute",
+            r#"{"model":"llama3.2","created_at":"2025-01-01T00:00:00Z","message":{"role":"assistant","content":""},"done":true}"#,
+            "Missing or invalid \"call\" field: put what the model said under \"call\", as in {\"call\": {…}}"
+                .to_owned(),
+        ),
+        (
+            "/execute",
+            r#"{"provider":"ollama","message":{"role":"assistant","content":""}}"#,
+            refused("message", ": did you mean \"call\"?"),
+        ),
+        (
             "/transform",
             r#"{"schema":{},"model":"gpt-5","strikt":"auto"}"#,
             refused("strikt", ": did you mean \"strict\"?"),
@@ -118,6 +129,11 @@ async fn misspelt_options_beside_tools_are_warnings() {
             service.post(target, &format!(r#"{{"to":"gemini","strikt":"auto","tools":{tools}}}"#)).await;
         assert_eq!((answer.status, &answer.json()["warnings"][0]), (200, &hint.into()), "{}", answer.body);
     }
+    let hint = "\"limit\" beside the tools is an option of lists of servers' tools, and means nothing here";
+    for target in ["/convert", "/check"] {
+        let answer = service.post(target, &format!(r#"{{"to":"gemini","limit":3,"tools":{tools}}}"#)).await;
+        assert_eq!((answer.status, &answer.json()["warnings"][0]), (200, &hint.into()), "{}", answer.body);
+    }
     let answer = service.post("/convert", &format!(r#"{{"modell":"gpt-5","tools":{tools}}}"#)).await;
     let text = "say which dialect: \"to\", \"provider\" or \"model\" is missing; \"modell\" beside the tools is no option; did you \
                 mean \"model\"?";
@@ -167,8 +183,8 @@ async fn unknown_tools_are_answered_with_the_nearest() {
     }
     let call = r#"{"call":{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"mutiply","arguments":"{}"}}]}}]}}"#;
     let answer = service.post("/execute", call).await;
-    let told = answer.json()["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
-    assert!(told.contains("Tool not found: mutiply. Did you mean `multiply`?"), "{}", answer.body);
+    let content = answer.json()["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
+    assert!(content.contains("Tool not found: mutiply. Did you mean `multiply`?"), "{}", answer.body);
     let answer = service.post("/route", r#"{"name":"mutiply","input":{}}"#).await;
     assert!(answer.body.contains("Did you mean `multiply`?"), "{}", answer.body);
     let answer = service.post("/route?format=opnai", r#"{"name":"mutiply","input":{}}"#).await;
