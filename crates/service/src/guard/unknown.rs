@@ -1,5 +1,5 @@
 //! Parameters of a query that its route does not know. The request is answered all the same: clients and proxies add
-//! parameters of their own. A header of the answer names them, and a line of the log.
+//! parameters of their own. A header of the answer names them, and a line of the log those that look misspelt.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -31,17 +31,19 @@ impl UnknownParameters {
             .filter_map(|pair| pair.split('=').next().filter(|name| !name.is_empty()))
             .map(|name| decoded(name).chars().take(LETTERS).collect::<String>())
             .filter(|name| !route.has_parameter(name))
-            .take(NAMES)
             .collect();
         let hints: Vec<String> = names
             .iter()
+            .take(NAMES)
             .map(|name| {
-                let meant = route.nearest_parameter(name);
-                self.log(route.path, name, meant);
                 let shown: String =
                     name.chars().map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect();
-                match meant {
-                    Some(meant) => format!("{shown} (did you mean {meant}?)"),
+                match route.nearest_parameter(name) {
+                    Some(meant) => {
+                        self.log(route.path, name, meant);
+                        format!("{shown} (did you mean {meant}?)")
+                    }
+                    // It may be a secret without a name, which the caller may see and the log may not.
                     None => shown,
                 }
             })
@@ -50,7 +52,7 @@ impl UnknownParameters {
     }
 
     /// One line for each name, not for each request.
-    fn log(&self, route: &'static str, parameter: &str, meant: Option<&str>) {
+    fn log(&self, route: &'static str, parameter: &str, meant: &str) {
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if logged.len() >= LOGGED || !logged.insert((route, parameter.to_owned())) {
             return;
@@ -80,6 +82,8 @@ mod tests {
         check("/tools/openai?model=gpt-5&strict=auto&tag=a&tag=b", None);
         check("/tools/openai?modell=gpt-5", Some("modell (did you mean model?)"));
         check("/tools/openai?modell=a&modell=b&zz=1&", Some("modell (did you mean model?), zz"));
+        let repeated = format!("/tools/openai?{}modell=b", "zz=1&".repeat(2 * NAMES));
+        check(&repeated, Some("modell (did you mean model?), zz"));
         check("/tools/openai/context?groupBy=server&hide=a&%6dodel=x", None);
         check("/health?a%0d%0ab=1&%C3%BC", Some("a??b, ?"));
         check("/livez?=1&", None);
@@ -89,10 +93,12 @@ mod tests {
 
     #[test]
     fn the_log_remembers_a_bounded_number_of_names() {
-        let Found::Route(_, route) = find(&Method::GET, "/livez") else { panic!("no route") };
+        let Found::Route(_, route) = find(&Method::GET, "/tools/openai") else { panic!("no route") };
         let unknown = UnknownParameters::default();
+        assert!(unknown.noted(route, "qzxwvkj").is_some());
+        assert_eq!(unknown.0.lock().unwrap().len(), 0);
         for number in 0..2 * LOGGED {
-            assert!(unknown.noted(route, &format!("n{number}")).is_some());
+            assert!(unknown.noted(route, &format!("model{number}")).is_some());
         }
         assert_eq!(unknown.0.lock().unwrap().len(), LOGGED);
     }
