@@ -218,6 +218,14 @@ fn members_of_a_providers_form_are_carried_or_named() {
     }
     let function = json!({"type": "function", "function": {"name": "t", "parameters": schema()}, "cache_control": {"type": "ephemeral"}});
     assert_eq!(given("anthropic", &function).0["cache_control"], json!({"type": "ephemeral"}));
+    let answering =
+        json!({"name": "t", "description": "d", "parameters": schema(), "response": {"type": "STRING"}});
+    assert_eq!(given("gemini", &answering).0["response"], json!({"type": "STRING"}));
+    for dialect in ["gemini-legacy", "gemini-bare"] {
+        let (definition, _, warnings) = given(dialect, &answering);
+        assert_eq!(definition.get("response"), None, "{definition}");
+        assert_eq!(warnings, [format!("`response` is left out: `{dialect}` has no such member")]);
+    }
     // A server could make requests fail with them.
     let translator = Translator::new(&Dialects::builtin(), "anthropic", Options::default()).unwrap();
     let served = translator.translate_one(&cached);
