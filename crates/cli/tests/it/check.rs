@@ -254,4 +254,11 @@ fn too_many_tools_are_reported_for_the_list() {
         (&over[0]["tool"], &over[0]["message"], &over[0]["dialects"]),
         (&Value::Null, &json!("129 tools, but one request takes 128"), &json!(["openai-chat"])),
     );
+    let report =
+        run(&["check", "--to", "anthropic-strict", "--format", "json"], &json!(tools).to_string()).json();
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|one| one["rule"] != "too-many-tools"), "{report}");
+    let note = findings.iter().find(|one| one["rule"] == "not-all-strict").unwrap();
+    let message = "one request takes 20 strict tools, so at least 109 tools of 129 go in the plain form";
+    assert_eq!((&note["level"], &note["message"]), (&json!("note"), &json!(message)));
 }

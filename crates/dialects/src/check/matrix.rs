@@ -136,8 +136,11 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator], spend: &mu
         }
         let limit = dialect.limits.strict_tools;
         if limit > 0 && sent > limit {
-            let message = format!("{sent} tools, but one request takes {limit} strict ones");
-            let finding = Finding::new(&rules::TOO_MANY_TOOLS, message);
+            let plain = counted(sent - limit, "tool");
+            let message = format!(
+                "one request takes {limit} strict tools, so at least {plain} of {sent} go in the plain form"
+            );
+            let finding = Finding::new(&rules::NOT_ALL_STRICT, message);
             spend.add(&mut findings, Finding { dialects: vec![dialect.name.clone()], ..finding });
         }
     }

@@ -121,6 +121,9 @@ rules! {
     TOO_MANY_TOOLS = "too-many-tools", Warning,
         "More tools than a request of this dialect takes",
         "expose fewer tools, or let the caller choose among them";
+    NOT_ALL_STRICT = "not-all-strict", Note,
+        "More tools than a request of this dialect takes as strict ones",
+        "put the tools that must be strict first; those beyond are sent in the plain form";
     COST = "tool-cost", Note,
         "A tool takes much of the context window",
         "shorten descriptions and leave out parameters that a model does not need";
