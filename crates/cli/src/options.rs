@@ -44,8 +44,8 @@ pub(crate) struct TranslationFlags {
     /// What happens to `required: []`
     #[arg(long, value_parser = words(EMPTY_REQUIRED))]
     empty_required: Option<EmptyRequired>,
-    /// Most tokens of a lowered schema, which is written out less far beyond them; off: any number [default: twice those of the original and 300]
-    #[arg(long, value_name = "N|off", value_parser = budget)]
+    /// Most tokens of a lowered schema, which is written out less far beyond them; off: any number; auto: twice those of the original and 300 [default: auto]
+    #[arg(long, value_name = "N|off|auto", value_parser = budget)]
     budget: Option<Growth>,
     /// Most levels of nested schemas
     #[arg(long, value_name = "N")]
@@ -133,7 +133,7 @@ pub(crate) fn words<T: Copy + Send + Sync>(known: Words<T>) -> impl TypedValuePa
 }
 
 fn budget(given: &str) -> Result<Growth, &'static str> {
-    Growth::parse(given).ok_or("expected a number of tokens or off")
+    Growth::parse(given).ok_or("expected a number of tokens, off or auto")
 }
 
 const DEFAULTS: Words<Defaults> =
