@@ -68,7 +68,8 @@ fn each_server_says_what_becomes_of_a_list_that_cannot_take_a_tool() {
     assert_eq!(gateway.get("/tools?server=odd")["tools"].as_array().map(Vec::len), Some(2));
     sandbox.configure(&json!({"mcpServers": {"odd": odd(&json!({"onConversionError": "skipp"}))}}));
     let check = sandbox.run(&["servers", "check"]);
-    assert!((check.stdout + &check.stderr).contains("skip"), "the words are named");
+    let shown = check.stdout + &check.stderr;
+    assert!(shown.contains(r#"one of "skip", "empty", "error""#), "{shown}");
     gateway.stop();
 }
 

@@ -112,7 +112,7 @@ async fn what_a_list_has_no_room_for_is_in_its_report() {
              call_tool calls it"
         );
     }
-    // The same tag, so that it is the same list.
+    // A report does not change the list.
     let bare = service.get("/tools/openai").await;
     assert_eq!(bare.json()["tools"], answer.json()["tools"]);
 }
