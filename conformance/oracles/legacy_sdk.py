@@ -26,7 +26,7 @@ def judge(declaration: Any) -> list[str]:
 
 
 def said(schema: Any) -> Any:
-    """A schema as protobuf writes it: types in capitals, and nothing where a field has its default."""
+    """A schema as protobuf writes it: types in capitals, and no field that has its default."""
     out = {}
     for key, value in schema.items():
         if key == "type":

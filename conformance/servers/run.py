@@ -252,11 +252,11 @@ def call_tools(port, wanted_calls):
     """What is wrong with the results."""
     for server, tool, given, wanted in wanted_calls:
         answer = ask(port, "/call_tool", {"server": server, "tool": tool, "arguments": given})
-        told = json.dumps(answer, ensure_ascii=False)
-        good = "result" in answer and not answer["result"].get("isError") and wanted in told
+        text = json.dumps(answer, ensure_ascii=False)
+        good = "result" in answer and not answer["result"].get("isError") and wanted in text
         print(f"{server}/{tool}: {'good' if good else 'FAILED'}")
         if not good:
-            yield f"{server}/{tool} does not tell {wanted!r}: {told[:1000]}"
+            yield f"{server}/{tool} does not contain {wanted!r}: {text[:1000]}"
 
 
 def check_once(port):
@@ -265,8 +265,8 @@ def check_once(port):
         for server, text in (("fastmcp", by_fastmcp), ("sdk", by_sdk)):
             name = f"mcp__{server}__{tool}"
             chat = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": "{}"}}
-            told = ask(port, "/execute", {"provider": "openai-chat", "call": chat})
-            sent = [message["content"] for message in told.get("messages", [])]
+            turn = ask(port, "/execute", {"provider": "openai-chat", "call": chat})
+            sent = [message["content"] for message in turn.get("messages", [])]
             gemini = {"functionCall": {"id": "call_1", "name": name, "args": {}}}
             answer = ask(port, "/execute", {"provider": "gemini", "call": gemini})
             parts = [part for message in answer.get("messages", []) for part in message["parts"]]
@@ -274,7 +274,7 @@ def check_once(port):
             good = sent == [text] and objects == [value]
             print(f"{server}/{tool} once: {'good' if good else 'FAILED'}")
             if not good:
-                yield f"{server}/{tool} is sent as {told} and {answer}, not as {text!r} and {value}"
+                yield f"{server}/{tool} is sent as {turn} and {answer}, not as {text!r} and {value}"
 
 
 def check_log(port, configured, wanted_calls):

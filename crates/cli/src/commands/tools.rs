@@ -171,7 +171,7 @@ async fn write_translated(lists: &Lists, request: &ListRequest) -> Result<Outcom
         None => Vec::new(),
     };
     let mut stderr = errors();
-    for row in rows.iter().filter(|row| row.place.is_none()) {
+    for row in rows.iter().filter(|row| row.index.is_none()) {
         let name = printable(row.name.as_deref().unwrap_or_default());
         if let Some(reason) = &row.quarantine {
             writeln!(stderr, "left out `{name}`: {}", printable(reason))?;
@@ -208,7 +208,8 @@ async fn write_translated(lists: &Lists, request: &ListRequest) -> Result<Outcom
 struct ReportRow {
     name: Option<String>,
     /// Its index in what its server listed, where it is no tool at all.
-    place: Option<usize>,
+    #[serde(rename = "place")]
+    index: Option<usize>,
     quarantine: Option<String>,
     not_strict: Option<String>,
     #[serde(default)]

@@ -2,7 +2,8 @@
 //!
 //! References that are written out, recursions and conditions can make many bytes of few. A lowered schema may take twice the
 //! tokens of the original, and half as many again if it is long. Where it takes more it is written once more with less: first
-//! with alternatives apart that one object would say twice (in dialects without unions), then with fewer references, then without a definition of any value, then with fewer levels. What is left out travels as JSON text.
+//! with alternatives apart that one object would say twice (in dialects without unions), then with fewer references, then
+//! without a definition of any value, then with fewer levels. What is left out travels as JSON text.
 
 use std::collections::HashSet;
 use std::rc::Rc;

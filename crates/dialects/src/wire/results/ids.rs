@@ -86,7 +86,7 @@ pub fn numbered_id(dialect: &Dialect, number: u64) -> String {
     if dialect.ids.allows(&id) {
         return id;
     }
-    // The digits at the end tell numbers in a row apart.
+    // Consecutive numbers differ in the digits at the end.
     let longest = if dialect.ids.max == 0 { NUMBERED_LENGTH } else { dialect.ids.max };
     let cut: String = digits.chars().skip(NUMBERED_LENGTH.saturating_sub(longest)).collect();
     format!("{cut:a>width$}", width = dialect.ids.min)
