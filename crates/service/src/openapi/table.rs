@@ -146,7 +146,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .described(
             "The body is a list of tools, an object with `tools` or `tool`, a reply to `tools/list`, a \
              provider's request, or one tool, in MCP's or a provider's form; every option of \
-             `GET /tools/{provider}` may stand beside them, or beside one tool in the query. A tool that cannot be \
+             `GET /tools/{provider}` for the translation may stand beside them, or beside one tool in the query. A tool that cannot be \
              read is left out alone. Nothing is connected and nothing is remembered.",
         )
         .parameters(&[TO, MODEL])
@@ -162,7 +162,7 @@ pub(crate) static ROUTES: &[Route] = &[
     route(Post, "/transform", Action::Transform, "Tools", "Transform a schema that stands in the body")
         .described(
             "Any schema, of a tool's arguments or of one parameter, as a provider or a model takes it, and \
-             what was changed; every option of `GET /tools/{provider}` may stand beside it. What cannot be \
+             what was changed; every option of `GET /tools/{provider}` for the translation may stand beside it. What cannot be \
              transformed, and any schema for a model that no rule knows, comes back as it was, with a \
              warning. Nothing is connected and nothing is remembered.",
         )
