@@ -85,7 +85,8 @@ impl Peer {
     fn note(&self, line: &str) {
         use std::io::Write as _;
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&self.record).unwrap();
-        writeln!(file, "{line}").unwrap();
+        // In one write, so that lines of several requests do not run together.
+        file.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     fn tools(&self) -> Vec<Tool> {
