@@ -432,14 +432,12 @@ fn the_layer_can_be_taken_away_or_named() {
 
 #[test]
 fn a_layer_brings_the_layers_that_it_extends() {
+    let text = json!({"type": "string", "minLength": 5, "format": "email"});
+    let schema = json!({"type": "object", "properties": {"a": text}});
     let lowered_for = |dialects: &Dialects, model, layer| {
         let dialect = dialects.choose(Some("openai"), model, &layer).unwrap();
         let translator = Translator::with(dialects, dialect, Options::default()).unwrap();
-        lowered_by(
-            &translator,
-            &json!({"type": "object", "properties": {"a": {"type": "string", "minLength": 5, "format": "email"}}}),
-        )["properties"]["a"]
-            .clone()
+        lowered_by(&translator, &schema)["properties"]["a"].clone()
     };
     let mut dialects = Dialects::builtin();
     let expected =

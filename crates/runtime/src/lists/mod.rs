@@ -100,8 +100,8 @@ impl Lists {
         self.fleet.listed_or_stale(request.scope.ids(), self.wait).await;
     }
 
-    /// The same, for a caller who hands it on: an error where a server says that it may not be, because a tool is missing. Who only
-    /// looks for the tools of calls is not concerned.
+    /// The list of [`get`](Self::get) for a caller who hands it on: an error where a server refuses a list that lacks one of its tools.
+    /// Who only looks for the tools of calls is not concerned.
     pub async fn offered(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         let list = self.get(request).await?;
         match &list.refused {

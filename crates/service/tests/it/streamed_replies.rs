@@ -136,9 +136,9 @@ async fn a_call_without_a_name_in_a_stream_gets_its_message() {
     let answer = stream(&service, "/execute", "text/event-stream", &text).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let messages = answer.json()["messages"].clone();
-    let told = |index: usize| (messages[index]["tool_call_id"].clone(), messages[index]["content"].clone());
-    assert_eq!(told(0).0, "c1");
-    assert!(told(0).1.as_str().unwrap().contains("hi"), "{messages}");
+    let sent = |index: usize| (messages[index]["tool_call_id"].clone(), messages[index]["content"].clone());
+    assert_eq!(sent(0).0, "c1");
+    assert!(sent(0).1.as_str().unwrap().contains("hi"), "{messages}");
     let text = "Error: The call names no tool. Call one of the tools by its name.";
-    assert_eq!(told(1), (json!("c2"), json!(text)), "{messages}");
+    assert_eq!(sent(1), (json!("c2"), json!(text)), "{messages}");
 }
