@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use gateway_config::read_regular_file;
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{
     Defaults, Dialect, DialectError, Dialects, EmptyRequired, Growth, Open, Options, Strict, Translator,
@@ -80,7 +81,7 @@ pub(crate) fn dialects_with(files: &[PathBuf]) -> Result<Dialects> {
     let mut dialects = Dialects::builtin();
     for path in files {
         let origin = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
+        let text = read_regular_file(path).with_context(|| format!("reading {origin}"))?;
         dialects.add(&origin, &text).map_err(explained)?;
     }
     Ok(dialects)
@@ -235,6 +236,9 @@ pub(crate) fn explained(error: DialectError) -> anyhow::Error {
         ),
         DialectError::NoVerbatim { name, known } => {
             anyhow!("--verbatim: `{name}` has no verbatim form; use one of {}", known.join(", "))
+        }
+        DialectError::NotALayer { name, known } => {
+            anyhow!("`{name}` is not a layer; use one of {}", known.join(", "))
         }
         _ => anyhow::Error::new(error),
     }

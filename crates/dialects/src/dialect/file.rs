@@ -74,6 +74,14 @@ pub enum DialectError {
         /// The model id that was asked for.
         model: String,
     },
+    /// Only layers go on top of a dialect.
+    #[error("`{name}` is not a layer; layers: {}", known.join(", "))]
+    NotALayer {
+        /// The name that was asked for.
+        name: String,
+        /// The layers that exist.
+        known: Vec<String>,
+    },
     /// The dialect always adapts schemas to its provider.
     #[error("dialect `{name}` has no verbatim form; {} have one", known.join(", "))]
     NoVerbatim {
@@ -191,7 +199,7 @@ impl Dialects {
     /// The dialect called `name` with the layer called `layer` on top.
     pub fn layered(&self, name: &str, layer: &str) -> Result<Dialect, DialectError> {
         let name = self.canonical(name)?;
-        let layer = self.canonical(layer)?;
+        let layer = self.layer(layer)?;
         let mut table = self.resolved(name)?;
         // The layers that it extends come with it; the dialect below them is another one here.
         let layers: Vec<&Table> =
@@ -215,6 +223,16 @@ impl Dialects {
         self.aliases.get(name).map(String::as_str).ok_or_else(|| DialectError::Unknown {
             name: name.to_owned(),
             known: self.files.keys().chain(self.aliases.keys()).cloned().collect(),
+        })
+    }
+
+    /// The own name of the layer that is called `name` or has it as an alias.
+    fn layer<'s>(&'s self, name: &'s str) -> Result<&'s str, DialectError> {
+        let layers = || self.files.iter().filter(|(_, file)| is_layer(file)).map(|(name, _)| name);
+        let own = self.canonical(name).ok().filter(|own| layers().any(|layer| layer == own));
+        own.ok_or_else(|| DialectError::NotALayer {
+            name: name.to_owned(),
+            known: layers().cloned().collect(),
         })
     }
 

@@ -181,6 +181,17 @@ fn a_layer_may_say_what_only_some_dialects_follow() {
 }
 
 #[test]
+fn only_layers_go_on_top_of_a_dialect() {
+    let dialects = Dialects::builtin();
+    for name in ["gemini", "nobody"] {
+        let refused = dialects.layered("openai-chat", name).unwrap_err().to_string();
+        let layers =
+            "anthropic-compat, google-compat, openai-compat, openai-legacy, openai-reasoning, universal";
+        assert_eq!(refused, format!("`{name}` is not a layer; layers: {layers}"));
+    }
+}
+
+#[test]
 fn a_dialect_is_written_with_the_words_of_its_file() {
     let dialects = Dialects::builtin();
     let json = serde_json::to_value(dialects.get("gemini").unwrap()).unwrap();

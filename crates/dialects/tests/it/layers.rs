@@ -427,7 +427,7 @@ fn the_layer_can_be_taken_away_or_named() {
     check_choice(Some("gemini"), None, Compat::Auto, "gemini");
     check_choice(Some("dial"), None, Compat::Named("google-compat".into()), "dial+google-compat");
     let unknown = Dialects::builtin().choose(Some("dial"), None, &Compat::Named("nothing".into()));
-    assert!(unknown.unwrap_err().to_string().starts_with("unknown dialect `nothing`"));
+    assert!(unknown.unwrap_err().to_string().starts_with("`nothing` is not a layer; "));
 }
 
 #[test]

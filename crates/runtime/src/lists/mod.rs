@@ -218,6 +218,12 @@ impl Lists {
             let known = known.join(", ");
             return Failure::request(format!("verbatim: `{name}` has no verbatim form; use one of {known}"));
         }
+        if let DialectError::NotALayer { name, known } = error {
+            let known = known.join(", ");
+            return Failure::request(format!(
+                "compat={name}: `{name}` is not a layer; use auto, off or one of {known}"
+            ));
+        }
         let dialects = &self.dialects().all;
         let aliases =
             dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
