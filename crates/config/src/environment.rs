@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::dotenv;
 use crate::problem::Problem;
+use crate::{dotenv, text_file};
 
 type Variables<'a> = Box<dyn Fn(&str) -> Option<String> + Send + Sync + 'a>;
 type Files<'a> = Box<dyn Fn(&Path) -> io::Result<String> + Send + Sync + 'a>;
@@ -57,7 +57,7 @@ impl<'a> Environment<'a> {
 
     /// The variables of this process and the files of this machine, without `.env` files.
     pub fn of_process() -> Self {
-        let process = Self::new(|name| std::env::var(name).ok(), |path| std::fs::read_to_string(path));
+        let process = Self::new(|name| std::env::var(name).ok(), text_file::read);
         Self { found_files: Some(Box::new(dotenv::read_trusted)), ..process }
     }
 

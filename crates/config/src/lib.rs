@@ -42,6 +42,7 @@ mod servers;
 mod service;
 mod spec;
 mod template;
+mod text_file;
 mod toml_text;
 mod tool;
 mod unsafe_env;
@@ -74,5 +75,6 @@ pub use spec::{
     WorkspaceSpec,
 };
 pub use template::{Piece, Template};
+pub use text_file::read_regular_file;
 pub use tool::{LONGEST_TOOL_TIMEOUT, RefusedTool, RegistryConfig, TOOL_TIMEOUT, ToolHandler, ToolSpec};
 pub use words::split_words;

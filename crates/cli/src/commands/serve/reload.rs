@@ -1,10 +1,9 @@
 //! Reloading the configuration while the gateway runs.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use gateway_config::{Problem, Problems};
+use gateway_config::{Problem, Problems, read_regular_file};
 use gateway_dialects::Dialects;
 use gateway_service::Gateway;
 use gateway_upstream::{FileWatch, UpstreamId, UpstreamSpec, watch_files};
@@ -81,8 +80,8 @@ impl Watches {
                 }
                 Err(error) => {
                     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-                    let text = format!("warning: {} cannot be watched: {error}", names.join(", "));
-                    let _ = writeln!(crate::terminal::errors(), "{text}; SIGHUP reloads the configuration");
+                    let files = names.join(", ");
+                    tracing::warn!(%files, %error, "Files cannot be watched; SIGHUP reloads the configuration.");
                 }
             }
         }
@@ -129,7 +128,7 @@ pub(super) struct DialectFiles(Vec<(PathBuf, Option<String>)>);
 impl DialectFiles {
     pub(super) fn read(setup: &Setup) -> Self {
         let files = setup.service.dialect_files.iter();
-        Self(files.map(|path| (path.clone(), std::fs::read_to_string(path).ok())).collect())
+        Self(files.map(|path| (path.clone(), read_regular_file(path).ok())).collect())
     }
 
     /// The dialects of a new configuration, where they are others than before.
@@ -163,7 +162,7 @@ pub(super) fn take_over(
     announcer: &Announcer,
 ) {
     let fleet = gateway.fleet();
-    new.report_warnings();
+    new.report_warnings(announcer.format());
     let difference = Difference::between(&old.specs, &new.specs);
     for name in old.fixed_differences(&new) {
         let plain = format!("`{name}` changed; that takes effect when the gateway is started again");
