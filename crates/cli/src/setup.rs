@@ -239,10 +239,22 @@ impl Setup {
         Self { specs: vec![spec], ..Self::default() }
     }
 
-    /// Reports the warnings.
-    pub(crate) fn report_warnings(&self) {
-        report_warnings(&self.warnings);
-        self.report_refused();
+    /// Reports the warnings: as plain lines, or as events of the log, which must be installed by then.
+    pub(crate) fn report_warnings(&self, format: LogFormat) {
+        match format {
+            LogFormat::Text => {
+                report_warnings(&self.warnings);
+                self.report_refused();
+            }
+            LogFormat::Json => {
+                for problem in &self.warnings {
+                    tracing::warn!(%problem, "Configuration warning.");
+                }
+                for refused in &self.registry.refused {
+                    tracing::error!(problem = %refused.problem, "Tool of the configuration left out.");
+                }
+            }
+        }
     }
 
     /// Reports which tools are left out, and why.
@@ -302,7 +314,7 @@ impl Setup {
             None => CallLog::in_memory(&options).context("opening the call log")?,
         };
         for notice in log.opened().notices() {
-            let _ = writeln!(terminal::errors(), "warning: call log: {notice}");
+            tracing::warn!(%notice, "Call log opened.");
         }
         Ok(log)
     }

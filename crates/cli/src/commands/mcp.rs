@@ -47,8 +47,8 @@ impl Mcp {
             ..Overrides::default()
         };
         let setup = self.config.read_with(&overrides)?;
-        setup.report_warnings();
         setup.install_logs(LogFormat::Text)?;
+        setup.report_warnings(LogFormat::Text);
         if std::io::stdin().is_terminal() {
             let hint =
                 "waiting for MCP messages on standard input; an MCP client starts this command by itself";

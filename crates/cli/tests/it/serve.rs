@@ -87,6 +87,23 @@ fn programs_read_json_lines() {
 }
 
 #[test]
+fn programs_read_warnings_as_json_lines_too() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&json!({
+        "prot": 1, "tools": {"unhandled": {}}, "mcpServers": {"demo": {"type": "builtin"}},
+    }));
+    let mut gateway = sandbox.serve(&["--json"]);
+    gateway.stop();
+    let errors = gateway.running.errors();
+    let lines: Vec<Value> = errors.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_level = |level: &str| lines.iter().find(|line| line["level"] == level).unwrap_or(&Value::Null);
+    let warning = of_level("warn");
+    assert_eq!(warning["message"], "Configuration warning.", "{errors}");
+    assert!(warning["context"]["problem"].as_str().unwrap().contains("did you mean `port`?"), "{errors}");
+    assert_eq!(of_level("error")["message"], "Tool of the configuration left out.", "{errors}");
+}
+
+#[test]
 fn all_errors_of_a_configuration_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.write(

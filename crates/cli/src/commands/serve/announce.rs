@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gateway_protocol::printable;
+use gateway_service::LogFormat;
 use gateway_upstream::{
     ConnectMode, Endpoint, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState,
 };
@@ -20,7 +21,7 @@ const SHOWN_CHANGES: usize = 10;
 /// Writes messages, in plain lines or as JSON. Clones share their state.
 #[derive(Clone, Debug)]
 pub(super) struct Announcer {
-    json: bool,
+    format: LogFormat,
     last: Arc<Mutex<HashMap<UpstreamId, Last>>>,
 }
 
@@ -33,8 +34,13 @@ struct Last {
 }
 
 impl Announcer {
-    pub(super) fn new(json: bool) -> Self {
-        Self { json, last: Arc::default() }
+    pub(super) fn new(format: LogFormat) -> Self {
+        Self { format, last: Arc::default() }
+    }
+
+    /// The form of everything that is written.
+    pub(super) fn format(&self) -> LogFormat {
+        self.format
     }
 
     /// Writes a message, given in both forms.
@@ -44,8 +50,9 @@ impl Announcer {
     }
 
     fn write(&self, plain: &str, value: &Value) {
-        let mut stdout = output(Form::json_if(self.json));
-        let written = if self.json {
+        let is_json = self.format == LogFormat::Json;
+        let mut stdout = output(Form::json_if(is_json));
+        let written = if is_json {
             // The shape of the log lines in the same stream.
             let timestamp = format!("{:.3}", Timestamp::now());
             let line = json!({"timestamp": timestamp, "level": "info", "message": plain, "context": value});
@@ -59,7 +66,7 @@ impl Announcer {
 
     /// Writes a message that only people need. It must not contain foreign text, and may have several lines.
     pub(super) fn announce_to_people(&self, plain: &str) {
-        if !self.json {
+        if self.format == LogFormat::Text {
             self.write(plain, &Value::Null);
         }
     }
@@ -204,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_server_that_keeps_failing_is_reported_once() {
-        let announcer = Announcer::new(false);
+        let announcer = Announcer::new(LogFormat::Text);
         let id = UpstreamId::new("files");
         let news = |state, reason| announcer.is_news(&id, state, reason);
         assert!(news(UpstreamState::Connecting, None));

@@ -58,8 +58,9 @@ impl Serve {
         };
         let load = || self.config.read_with(&overrides);
         let setup = load()?;
-        setup.report_warnings();
-        setup.install_logs(if self.json { LogFormat::Json } else { LogFormat::Text })?;
-        block_on_threads(self.threads, running::run(setup, &load, announce::Announcer::new(self.json)))
+        let format = if self.json { LogFormat::Json } else { LogFormat::Text };
+        setup.install_logs(format)?;
+        setup.report_warnings(format);
+        block_on_threads(self.threads, running::run(setup, &load, announce::Announcer::new(format)))
     }
 }
