@@ -119,6 +119,31 @@ fn what_providers_cannot_take_of_eager_servers_is_known_before_anybody_asks() {
 }
 
 #[test]
+fn a_tool_of_an_eager_server_that_is_nested_too_deeply_is_reported_as_that() {
+    let sandbox = Sandbox::new();
+    let deep = format!("{}{}", r#"{"items":"#.repeat(200), "{}".to_owned() + &"}".repeat(200));
+    let server =
+        ODD.replace(r#"{"type":"string"}"#, &format!(r#"{{"type":"object","properties":{{"a":{deep}}}}}"#));
+    let entry = json!({"command": "sh", "args": ["-c", server], "connect": "eager"});
+    sandbox.configure(&json!({"mcpServers": {"odd": entry}}));
+    let mut gateway = sandbox.serve(&[]);
+    let problems =
+        once(&gateway, "/health", |answer| answer["servers"][0].get("conversionProblems").cloned());
+    assert!(problems[0]["reason"].as_str().unwrap().contains("nested"), "{problems}");
+    gateway.stop();
+}
+
+#[test]
+fn a_dialect_file_must_be_a_regular_file() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["dialects", "--dialect-file", "/dev/zero"]);
+    assert_eq!(
+        (run.status, run.stderr.as_str()),
+        (2, "error: reading /dev/zero: it is not a regular file\n")
+    );
+}
+
+#[test]
 fn dialect_files_are_reloaded_when_they_change() {
     let sandbox = Sandbox::new();
     let own = sandbox.path("own.toml");

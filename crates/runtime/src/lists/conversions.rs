@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
 
-use gateway_dialects::{Options, Translator};
+use gateway_dialects::{GivenTool, Options, ToolSource as _, Translator};
 use gateway_upstream::{Catalogue, CatalogueTool, ConnectMode, Fleet, OnConversionError, UpstreamId};
+use serde_json::Value;
 
 use super::{Lists, ReadyDialects, Rendered};
 use crate::failure::Failure;
@@ -145,12 +146,28 @@ fn problems(catalogue: &Catalogue, server: &UpstreamId, dialects: &ReadyDialects
         let Ok(translator) = Translator::with(&dialects.all, dialect, Options::default()) else { continue };
         for tool in catalogue.tools_of(server.as_str()).filter(shown) {
             let definition = tool.value();
-            let translated = translator.translate_named(&definition, &tool.name, &tool.name);
-            if let (None, Some(reason)) = (translated.definition, translated.quarantine) {
+            let quarantine = unreadable(tool, &definition).or_else(|| {
+                let translated = translator.translate_named(&definition, &tool.name, &tool.name);
+                translated.quarantine.filter(|_| translated.definition.is_none())
+            });
+            if let Some(reason) = quarantine {
                 found.entry((tool.name.clone(), reason)).or_default().push(name.clone());
             }
         }
     }
     let problem = |((tool, reason), dialects)| ConversionProblem { tool, dialects, reason };
     found.into_iter().map(problem).collect()
+}
+
+/// Why the definition of a tool is no value; `None` if it is one.
+pub(super) fn unreadable(tool: &CatalogueTool, definition: &Value) -> Option<String> {
+    if !definition.is_null() {
+        return None;
+    }
+    let given = GivenTool::parse(tool.without_hidden().as_str());
+    let reason = given.map_or_else(
+        |error| Some(error.to_string()),
+        |given| given.definition().err().map(|unread| unread.reason.clone()),
+    );
+    Some(reason.unwrap_or_else(|| "it is null".to_owned()))
 }

@@ -5,16 +5,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use gateway_dialects::{
-    GivenTool, Plan, StrictRoom, ToolSource as _, ToolTranslation, Translator, estimate_tokens,
-};
+use gateway_dialects::{Plan, StrictRoom, ToolTranslation, Translator, estimate_tokens};
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{Beside, MetaTool};
 use gateway_upstream::{Catalogue, CatalogueTool};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::conversions::LeftOutServers;
+use super::conversions::{LeftOutServers, unreadable};
 use super::finder::meta_tools;
 use super::log::unwanted;
 use super::part::{Part, ReportRow};
@@ -110,19 +107,6 @@ fn selected_parts(
     }
     parts.extend(search);
     Ok((Some(finder), parts))
-}
-
-/// Why the definition of a tool is no value; `None` if it is one.
-fn unreadable(tool: &CatalogueTool, definition: &Value) -> Option<String> {
-    if !definition.is_null() {
-        return None;
-    }
-    let given = GivenTool::parse(tool.without_hidden().as_str());
-    let reason = given.map_or_else(
-        |error| Some(error.to_string()),
-        |given| given.definition().err().map(|unread| unread.reason.clone()),
-    );
-    Some(reason.unwrap_or_else(|| "it is null".to_owned()))
 }
 
 /// The tools of search.
