@@ -23,6 +23,21 @@ impl RpcError {
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
+
+    /// Whether the other side has no such resource. The modern era has no code of its own for that: its error names the URI.
+    pub fn is_unknown_resource(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Named {
+            #[serde(rename = "uri")]
+            _uri: String,
+        }
+        let names_uri = || self.data.as_ref().is_some_and(|data| data.read::<Named>().is_ok());
+        match self.code {
+            code::LEGACY_RESOURCE_NOT_FOUND => true,
+            code::INVALID_PARAMS => names_uri(),
+            _ => false,
+        }
+    }
 }
 
 /// Error codes.

@@ -99,6 +99,8 @@ pub enum Failure {
     Arguments(String),
     /// No tool has the name that the model gave.
     UnknownTool(String),
+    /// No server has the resource.
+    UnknownResource(String),
     /// Several tools have the name that was given; the tool was not called.
     Ambiguous {
         /// The words for people and models.
@@ -150,6 +152,7 @@ impl Failure {
             Self::UnknownProvider { .. } => code::UNKNOWN_PROVIDER,
             Self::UnknownServer(_) => code::SERVER_NOT_FOUND,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
+            Self::UnknownResource(_) => code::RESOURCE_NOT_FOUND,
             Self::Refused { code, .. } => code,
             Self::NoRoom(_) | Self::TooMany(_) => code::OVERLOADED,
             Self::NeedsInput(_) => code::INPUT_REQUIRED,
@@ -171,6 +174,7 @@ impl Failure {
             | Self::UnknownServer(_)
             | Self::Arguments(_)
             | Self::UnknownTool(_)
+            | Self::UnknownResource(_)
             | Self::Ambiguous { .. }
             | Self::NoRoom(_)
             | Self::TooMany(_)
@@ -192,6 +196,7 @@ impl Failure {
             | Self::UnknownServer(text)
             | Self::Arguments(text)
             | Self::UnknownTool(text)
+            | Self::UnknownResource(text)
             | Self::NoRoom(text)
             | Self::TooMany(text)
             | Self::NeedsInput(text)
@@ -223,6 +228,7 @@ pub fn call_code(error: &CallError) -> &'static str {
         CallError::Busy { .. } => code::OVERLOADED,
         CallError::ResultDropped { .. } => code::RESULT_DROPPED,
         CallError::Timeout { .. } => code::TIMEOUT,
+        CallError::Refused { error, .. } if error.is_unknown_resource() => code::RESOURCE_NOT_FOUND,
         CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {
             code::SERVER_ERROR
         }

@@ -41,6 +41,7 @@ pub mod parameters;
 pub mod parked;
 pub mod progress;
 pub mod questions;
+pub mod resources;
 pub mod route;
 mod runtime;
 pub mod scope;

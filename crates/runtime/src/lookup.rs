@@ -1,5 +1,6 @@
 //! Names that lead to no tool: what is reported about them, for all ways that a call can come.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gateway_notation::spelling::did_you_mean;
@@ -7,7 +8,7 @@ use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, Upstrea
 
 use crate::Runtime;
 use crate::failure::Failure;
-use crate::scope::{Scope, named_server, unknown_server};
+use crate::scope::{Scope, named_server, unknown_server, with_named_server};
 
 /// A name that led to no tool.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +87,7 @@ impl Runtime {
     pub async fn catalogue_for(&self, server: Option<&str>, name: &str) -> Result<Arc<Catalogue>, Failure> {
         let fleet = self.fleet();
         let catalogue = fleet.catalogue();
+        let name = &*self.canonical(name);
         let named = match server {
             Some(server) => Some(
                 named_server(fleet, self.default_server(), server)
@@ -123,6 +125,7 @@ impl Runtime {
         server: Option<&str>,
         name: &str,
     ) -> Result<&'c CatalogueTool, Failure> {
+        let name = &*self.canonical(name);
         let is_plain = server.is_none() && !name.starts_with("mcp__");
         let default = self.default_server();
         let named = server.and_then(|server| named_server(self.fleet(), default, server));
@@ -149,6 +152,11 @@ impl Runtime {
         };
         let implied = Some(default).filter(|server| self.fleet().spec(server).is_some());
         Err(self.not_found(Sought { server, name, implied }, &error, text))
+    }
+
+    /// The name of a tool, with its server's own name where it is canonical and says `default`.
+    pub(crate) fn canonical<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        with_named_server(self.fleet(), self.default_server(), name)
     }
 
     /// The scope that a request names.

@@ -6,25 +6,30 @@ use serde_json::{Map, Value};
 
 use crate::failure::{ErrorStyle, Failure};
 
+/// The options that take several values.
+const LISTS: [&str; 7] = ["category", "group", "hide", "input", "name", "tag", "to"];
+
 /// Pairs of a query or of a body's options, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct Parameters {
+    pairs: Vec<(String, String)>,
+    /// Members of a body that no option can have as its value, and why.
+    unusable: Vec<(String, &'static str)>,
+}
 
 impl Parameters {
     /// Reads the query of a request.
     pub fn of_query(query: Option<&str>) -> Self {
         let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-        Self(
-            pairs
-                .map(|pair| {
-                    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    (decoded(key), decoded(value))
-                })
-                .collect(),
-        )
+        let pairs = pairs.map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(key), decoded(value))
+        });
+        Self { pairs: pairs.collect(), unusable: Vec::new() }
     }
 
     /// Reads the options of a body: texts, numbers and flags by name; lists as repeated parameters.
+    /// [`Parameters::check`] says which options cannot be read.
     pub fn of_object(object: Map<String, Value>) -> Self {
         let mut parameters = Self::default();
         for (name, value) in object {
@@ -36,25 +41,41 @@ impl Parameters {
     /// Adds one option of a body, which stands above what is there.
     pub fn add(&mut self, name: String, value: Value) {
         match value {
-            Value::String(text) => self.0.push((name, text)),
-            Value::Bool(_) | Value::Number(_) => self.0.push((name, value.to_string())),
-            Value::Array(items) => {
-                for item in items.into_iter().filter(|item| !item.is_array()) {
-                    self.add(name.clone(), item);
+            Value::String(text) => self.pairs.push((name, text)),
+            Value::Bool(_) | Value::Number(_) => self.pairs.push((name, value.to_string())),
+            Value::Array(items) if LISTS.contains(&name.as_str()) => {
+                for item in items {
+                    match item {
+                        Value::Array(_) => {
+                            self.unusable.push((name.clone(), "a list of texts, not of lists"))
+                        }
+                        item => self.add(name.clone(), item),
+                    }
                 }
             }
-            Value::Null | Value::Object(_) => {}
+            Value::Array(_) => self.unusable.push((name, "one value, not a list")),
+            Value::Object(_) => self.unusable.push((name, "a text, a number or a flag, not an object")),
+            Value::Null => {}
+        }
+    }
+
+    /// Refuses options whose values cannot be read. Members that are no options may have any value.
+    pub fn check(&self, is_option: impl Fn(&str) -> bool) -> Result<(), Failure> {
+        match self.unusable.iter().find(|(name, _)| is_option(name)) {
+            Some((name, expected)) => Err(Failure::request(format!("\"{name}\": expected {expected}"))),
+            None => Ok(()),
         }
     }
 
     /// Adds what another set has; it stands above what is there.
     pub fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
+        self.pairs.extend(others.pairs);
+        self.unusable.extend(others.unusable);
     }
 
     /// The last value under `key`; an empty one counts as absent.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0
+        self.pairs
             .iter()
             .rev()
             .find(|(name, _)| name == key)
@@ -65,7 +86,7 @@ impl Parameters {
     /// All values under `key`, also those that commas separate.
     pub fn all(&self, key: &str) -> Vec<String> {
         let mut all = Vec::new();
-        for (_, value) in self.0.iter().filter(|(name, _)| name == key) {
+        for (_, value) in self.pairs.iter().filter(|(name, _)| name == key) {
             all.extend(value.split(',').filter(|value| !value.is_empty()).map(str::to_owned));
         }
         all
@@ -73,7 +94,9 @@ impl Parameters {
 
     /// A switch: `true`, `1`, `yes`, or the bare name.
     pub fn flag(&self, key: &str) -> Result<bool, Failure> {
-        let Some((_, value)) = self.0.iter().rev().find(|(name, _)| name == key) else { return Ok(false) };
+        let Some((_, value)) = self.pairs.iter().rev().find(|(name, _)| name == key) else {
+            return Ok(false);
+        };
         match value.as_str() {
             "" | "true" | "1" | "yes" | "on" => Ok(true),
             "false" | "0" | "no" | "off" => Ok(false),
@@ -168,6 +191,8 @@ pub fn decoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -179,6 +204,22 @@ mod tests {
         assert!(parameters.flag("report").is_ok_and(|flag| flag));
         assert_eq!(parameters.get("bad"), Some("%zz"));
         assert_eq!(parameters.get("e"), None);
+    }
+
+    #[test]
+    fn options_of_another_type_are_refused_and_other_members_are_not() {
+        let check = |body: Value, expected: Result<(), &str>| {
+            let Value::Object(body) = body else { panic!("{body}") };
+            let checked = Parameters::of_object(body).check(|name| name != "tool_choice");
+            assert_eq!(checked.map_err(|error| error.message()), expected.map_err(str::to_owned));
+        };
+        check(json!({"hide": ["a", "b"], "limit": 3, "report": true, "model": null}), Ok(()));
+        check(json!({"tool_choice": {"type": "auto"}}), Ok(()));
+        let object = "\"coerce\": expected a text, a number or a flag, not an object";
+        check(json!({"coerce": {"a": 1}}), Err(object));
+        check(json!({"model": ["gpt-5"]}), Err("\"model\": expected one value, not a list"));
+        check(json!({"hide": [["a"]]}), Err("\"hide\": expected a list of texts, not of lists"));
+        check(json!({"hide": [{}]}), Err("\"hide\": expected a text, a number or a flag, not an object"));
     }
 
     #[test]

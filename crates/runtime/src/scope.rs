@@ -1,9 +1,10 @@
 //! Which servers a request is about.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gateway_notation::spelling::did_you_mean;
-use gateway_upstream::{CatalogueTool, Fleet, UpstreamId, UpstreamSpec};
+use gateway_upstream::{CatalogueTool, Fleet, UpstreamId, UpstreamSpec, canonical_name};
 
 use crate::failure::Failure;
 
@@ -62,6 +63,18 @@ pub fn named_server(fleet: &Fleet, default: &str, name: &str) -> Option<Arc<Upst
         _ => fleet.spec(default),
     };
     fleet.spec(name).or_else(meant)
+}
+
+/// `name` with the server's own name, where it is canonical and names the server by the word `default`.
+pub fn with_named_server<'n>(fleet: &Fleet, default: &str, name: &'n str) -> Cow<'n, str> {
+    let tool = name.strip_prefix("mcp__default__").filter(|tool| !tool.is_empty());
+    let server = tool.and_then(|_| named_server(fleet, default, "default"));
+    match (tool, server) {
+        (Some(tool), Some(server)) if server.id.as_str() != "default" => {
+            Cow::Owned(canonical_name(server.id.as_str(), tool))
+        }
+        _ => Cow::Borrowed(name),
+    }
 }
 
 /// The answer for a server that is not configured.

@@ -156,6 +156,8 @@ impl ApiError {
                 | Failure::Foreign(_)
                 | Failure::BadQuestion(_),
             ) => precise,
+            // The plain statuses are a contract about tools.
+            (ErrorStyle::Plain, failure) if failure.code() == code::RESOURCE_NOT_FOUND => precise,
             (ErrorStyle::Plain, _) if precise.is_client_error() => StatusCode::BAD_REQUEST,
             (ErrorStyle::Plain, _) => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -183,6 +185,7 @@ impl ApiError {
             | Failure::UnknownServer(_)
             | Failure::Arguments(_)
             | Failure::UnknownTool(_)
+            | Failure::UnknownResource(_)
             | Failure::Refused { approval: None, .. }
             | Failure::NeedsInput(_)
             | Failure::InputExpired(_)
@@ -204,7 +207,7 @@ fn precise_status(failure: &Failure) -> StatusCode {
         | Failure::UnknownServer(_)
         | Failure::Arguments(_)
         | Failure::Ambiguous { .. } => StatusCode::BAD_REQUEST,
-        Failure::UnknownTool(_) => StatusCode::NOT_FOUND,
+        Failure::UnknownTool(_) | Failure::UnknownResource(_) => StatusCode::NOT_FOUND,
         Failure::Refused { .. } | Failure::Foreign(_) => StatusCode::FORBIDDEN,
         Failure::NoRoom(_) => StatusCode::SERVICE_UNAVAILABLE,
         Failure::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -220,6 +223,7 @@ fn precise_status(failure: &Failure) -> StatusCode {
 pub(crate) fn call_status(error: &CallError) -> StatusCode {
     match error {
         CallError::UnknownUpstream { .. } | CallError::UnknownTool { .. } => StatusCode::NOT_FOUND,
+        CallError::Refused { error, .. } if error.is_unknown_resource() => StatusCode::NOT_FOUND,
         CallError::Disabled { .. } | CallError::Misconfigured { .. } => StatusCode::CONFLICT,
         CallError::Blocked { .. } => StatusCode::FORBIDDEN,
         CallError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,

@@ -225,6 +225,12 @@ fn without_a_configuration_the_default_server_is_the_demo() {
     let call =
         json!({"provider": "gemini", "server": "default", "call": {"name": "add", "args": {"a": 1, "b": 2}}});
     assert!(gateway.post("/execute", &call).to_string().contains("\\\"result\\\":3"));
+    let canonical = json!({"tool": "mcp__default__add", "arguments": {"a": 1, "b": 2}});
+    let sum = gateway.post("/call_tool", &canonical);
+    assert_eq!(sum["result"]["structuredContent"]["result"], 3, "{sum}");
+    let call = json!({"provider": "gemini", "call": {"name": "mcp__default__add", "args": {"a": 1, "b": 2}}});
+    let sum = gateway.post("/execute", &call);
+    assert_eq!(sum["result"]["structuredContent"]["result"], 3, "{sum}");
     assert_eq!(gateway.get("/logs?server=default")[0]["server"], "demo");
     assert_eq!(gateway.get("/tools?server=default")["tools"].as_array().map(Vec::len), Some(5));
     let unknown = gateway.call("other", "add", &json!({}));

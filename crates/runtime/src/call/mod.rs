@@ -81,6 +81,8 @@ pub struct Siblings<'a> {
     pub dialects: &'a [Arc<Dialect>],
     /// The list that the tool is in.
     pub list: &'a ListRequest,
+    /// Whether the caller named no dialect, so that the call is one of the dialect that its arguments fit.
+    pub is_detected: bool,
 }
 
 /// The arguments of a call.
@@ -185,6 +187,10 @@ impl Runtime {
             (checked, outcome.dialect, outcome.notes) = (better, Some(dialect), notes);
         }
         let is_checked = self.config().validate;
+        let detected = outcome.dialect.as_ref().filter(|_| siblings.is_some_and(|all| all.is_detected));
+        let recognised =
+            detected.map(|dialect| Origin { provider: Some(dialect.name.as_str().into()), ..*origin });
+        let origin = recognised.as_ref().unwrap_or(origin);
         let call = |arguments| Call { tool, arguments, context, origin, is_checked };
         match (checked, answerer) {
             (Ok(arguments), None) => {

@@ -1,6 +1,6 @@
 //! Requests that are no calls of tools: reading a resource, taking a prompt. They are in the log too.
 
-use gateway_protocol::RawJson;
+use gateway_protocol::{RawJson, method};
 use gateway_store::Outcome;
 use gateway_upstream::{CallError, FREE_BYTES, UpstreamId};
 
@@ -36,15 +36,16 @@ impl Runtime {
     /// Writes a request to the log that leads to no server. It must not go unrecorded either.
     pub async fn record_missing(
         &self,
-        method: &'static str,
+        asked: &'static str,
         input: &RawJson,
         context: &RequestContext,
         origin: &Origin,
         message: &str,
     ) -> Result<(), Failure> {
         let permit = self.reserve().await?;
-        let mut record = begun("".into(), method.into(), input, context, origin);
-        record.outcome = Outcome::error(message, code::NOT_FOUND);
+        let mut record = begun("".into(), asked.into(), input, context, origin);
+        let code = if asked == method::READ_RESOURCE { code::RESOURCE_NOT_FOUND } else { code::NOT_FOUND };
+        record.outcome = Outcome::error(message, code);
         permit.record(record);
         Ok(())
     }

@@ -191,7 +191,11 @@ impl Turn {
             context,
             origin: &self.origin,
             answerer: answerer.as_ref(),
-            siblings: self.siblings().map(|dialects| Siblings { dialects, list: &self.list }),
+            siblings: self.siblings().map(|dialects| Siblings {
+                dialects,
+                list: &self.list,
+                is_detected: self.is_detected,
+            }),
         }
     }
 

@@ -94,6 +94,7 @@ impl TurnRequest {
         if !is_server_valid {
             return Err(invalid("server"));
         }
+        options.check(|_| true)?;
         Ok(Self { call: ModelOutput::Json(call), provider, options })
     }
 }

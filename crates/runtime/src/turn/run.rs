@@ -165,7 +165,7 @@ impl Turn {
             // Boxed: few lists are searched, and all calls would carry the future along.
             return Box::pin(self.call_search(runtime, context, call, found, permit)).await;
         }
-        let tool = self.find(&call.name).map_err(|error| {
+        let tool = self.find(&runtime.canonical(&call.name)).map_err(|error| {
             let error = self.as_shown(error);
             let text = match &error {
                 LookupError::Ambiguous { .. } => error.to_string(),

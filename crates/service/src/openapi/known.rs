@@ -27,6 +27,9 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("dialect", "to"),
 ];
 
+/// Members of a call, which stand inside `call` where a body has one.
+const OF_CALLS: [&str; 4] = ["arguments", "args", "name", "tool"];
+
 /// The options of a list that also concern tools or a schema in the body. The others choose among the tools of servers:
 /// documents are translated whole, and a request with tools has a `max_tokens` of its own.
 const OF_TRANSLATION: [&str; 8] =
@@ -79,6 +82,11 @@ impl Route {
     /// The member of the body that a name most likely stands for.
     pub(crate) fn nearest_member(&self, name: &str) -> Option<&'static str> {
         nearest(name, self.member_names())
+    }
+
+    /// Whether a name is that of a call's own member, and the body takes the call as one of its members.
+    pub(crate) fn belongs_into_call(&self, name: &str) -> bool {
+        OF_CALLS.contains(&name) && !self.has_member(name) && self.has_member("call")
     }
 
     /// The members that its body is described with.

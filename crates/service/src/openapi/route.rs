@@ -9,6 +9,8 @@ pub(crate) enum Action {
     Tools,
     Render,
     Context,
+    Resources,
+    ReadResource,
     Execute,
     CallTool,
     Mcp(Operation),
@@ -41,9 +43,12 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether its answers hold results of tools.
+    /// Whether its answers hold results of servers.
     pub(crate) fn runs_tools(self) -> bool {
-        matches!(self, Self::CallTool | Self::Execute | Self::Route | Self::Mcp(Operation::Post))
+        matches!(
+            self,
+            Self::CallTool | Self::Execute | Self::Route | Self::ReadResource | Self::Mcp(Operation::Post)
+        )
     }
 }
 

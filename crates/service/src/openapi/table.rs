@@ -22,6 +22,28 @@ pub(crate) static ROUTES: &[Route] = &[
     tools::LIST,
     tools::RENDER,
     tools::CONTEXT,
+    route(Get, "/resources", Action::Resources, "Resources", "List the servers' resources")
+        .described(
+            "Definitions are as their servers gave them. A server whose resources are not known has a `problem`.",
+        )
+        .parameters(&[SERVER])
+        .answers(&[json("The resources of each server.", "ResourceLists"), UNKNOWN_SERVER]),
+    route(Get, "/resources/read", Action::ReadResource, "Resources", "Read a resource")
+        .described(
+            "Without `server`, it is the one that lists the URI, else the one with a template that fits. What is read is in the \
+             call log, under `resources/read`.",
+        )
+        .parameters(&[query("uri", Kind::Text, "The URI."), SERVER, ERRORS])
+        .answers(&[
+            json("The contents, as the server gave them.", "ResourceContents"),
+            error(
+                400,
+                "The server or a parameter is wrong, or several servers have the URI (`candidates`).",
+                &["SERVER_NOT_FOUND", "VALIDATION_ERROR"],
+            ),
+            error(404, "No server has such a resource.", &["RESOURCE_NOT_FOUND"]),
+        ])
+        .shared_answers(tools::UNUSABLE),
     route(Post, "/execute", Action::Execute, "Calls", "Run a provider's tool calls")
         .described(
             "`call` is one call, a list of calls, a whole model reply, or the chunks of a streamed one: a \

@@ -16,10 +16,15 @@ const MOST_TOKENS: Parameter = query(
 );
 
 /// The only server that is asked for has no tools to show.
-const UNUSABLE: &[Answer] = &[
+pub(super) const UNUSABLE: &[Answer] = &[
     error(409, "With `errors=precise`: the server is disabled; 400 otherwise.", &["CONNECTION_ERROR"]),
     error(500, "The server cannot be reached, or cannot list its tools.", &["CONNECTION_ERROR"]),
-    error(502, "With `errors=precise`: the same.", &["CONNECTION_ERROR"]),
+    error(
+        502,
+        "With `errors=precise`: the same. Always: a tool cannot be written for the provider, and its server says that \
+         no list may lack it (`onConversionError`).",
+        &["CONNECTION_ERROR", "CONVERSION_ERROR"],
+    ),
 ];
 
 pub(super) const LIST: Route =

@@ -32,6 +32,7 @@ pub(super) fn history(gateway: &Gateway, _: Option<&str>, body: &Bytes) -> Resul
     let system = body.remove("system").filter(|system| !system.is_null());
     let (from, to) = (side(gateway, &body, "from")?, side(gateway, &body, "to")?);
     let parameters = Parameters::of_object(body);
+    parameters.check(|_| true)?;
     let mode = parameters.word("mode", &TransferMode::WORDS)?.unwrap_or_default();
     let mut codec = |dialect: &Dialect| codec(gateway, dialect, &tools, &mut work);
     let (from_tools, to_tools) = (codec(&from)?, codec(&to)?);

@@ -12,6 +12,7 @@ mod members;
 mod metrics;
 mod providers;
 mod registry;
+mod resources;
 mod route;
 mod servers;
 mod stateless;
@@ -72,6 +73,8 @@ pub(crate) fn answer(
         Action::Tools => later(tools::list(gateway, uri, headers)),
         Action::Render => later(tools::render(gateway, name(), uri, headers)),
         Action::Context => later(tools::context(gateway, name(), uri)),
+        Action::Resources => later(resources::list(gateway, uri)),
+        Action::ReadResource => later(resources::read(gateway, context, uri)),
         Action::Execute => Box::pin(
             ToolRequest { gateway, context, uri, headers, body, _entered: counted }
                 .answered(execute::execute),

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::members;
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::openapi::Action;
+use crate::openapi::{Action, route_of};
 use gateway_protocol::RawObject;
 use gateway_runtime::parameters::{Parameters, compat, translation_options};
 
@@ -101,7 +101,7 @@ pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> R
     let mut work = work_for(body);
     let ToolDocument { tools, members: beside, .. } = read(body)?;
     let misspelt = members::hint(Action::Convert, beside.keys().map(String::as_str));
-    let parameters = parameters(beside, query);
+    let parameters = parameters(Action::Convert, beside, query)?;
     let translator = translator(gateway, &parameters).map_err(|error| match &misspelt {
         Some(hint) => ApiError { message: format!("{}; {hint}", error.message), ..error },
         None => error,
@@ -151,10 +151,12 @@ pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> R
 }
 
 /// What a body and a query say; the query stands above the body.
-fn parameters(body: Map<String, Value>, query: Option<&str>) -> Parameters {
+fn parameters(action: Action, body: Map<String, Value>, query: Option<&str>) -> Result<Parameters, ApiError> {
     let mut parameters = Parameters::of_object(body);
+    // What else a document holds may have any value.
+    parameters.check(|name| route_of(action).is_some_and(|route| route.has_member(name)))?;
     parameters.extend(Parameters::of_query(query));
-    parameters
+    Ok(parameters)
 }
 
 /// The translator that a body asks for.
@@ -235,7 +237,7 @@ pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) ->
         .collect::<Result<Map<String, Value>, _>>()
         .map_err(unreadable)?;
     members::check(Action::Transform, rest.keys().map(String::as_str))?;
-    let parameters = parameters(rest, query);
+    let parameters = parameters(Action::Transform, rest, query)?;
     let translator = match chosen(gateway, &parameters)? {
         Ok(translator) => translator,
         Err(DialectError::UnknownModel { .. }) => {
@@ -287,7 +289,7 @@ pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Res
     let work = work_for(body);
     let ToolDocument { tools, members: beside, .. } = read(body)?;
     let misspelt = members::hint(Action::Check, beside.keys().map(String::as_str));
-    let parameters = parameters(beside, query);
+    let parameters = parameters(Action::Check, beside, query)?;
     let options = translation_options(&parameters)?;
     let wanted = parameters.all("to");
     let dialects = gateway.dialects();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use axum_core::response::{IntoResponse as _, Response};
 use gateway_dialects::context::{Detail, group_by, render_groups, render_groups_within, render_resources};
-use gateway_protocol::{ListKind, printable_lines};
+use gateway_protocol::printable_lines;
 use gateway_upstream::{Catalogue, CatalogueTool, Importance, UpstreamId};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
@@ -238,18 +238,14 @@ fn renamed(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
 
 /// The resources and templates of the servers that a request is about, each below its server's name and state.
 async fn resources(gateway: &Gateway, request: &ListRequest) -> String {
-    let fleet = gateway.fleet();
     let mut lists = Vec::new();
-    for server in fleet.ids().into_iter().filter(|server| request.scope.covers(server)) {
-        let mut entries: Vec<Value> = Vec::new();
-        for kind in [ListKind::Resources, ListKind::ResourceTemplates] {
-            // A server that does not answer has no resources at this moment; its state says why.
-            if let Ok(listed) = fleet.entries(server.as_str(), kind, gateway.config().list_wait).await {
-                entries.extend(listed.iter().filter_map(|entry| entry.read().ok()));
-            }
-        }
-        let state = fleet.health_of(server.as_str()).map_or("unknown", |health| health.state.name());
-        lists.push((format!("{server} ({state})"), entries));
+    for listed in gateway.resources(&request.scope).await {
+        let entries = listed.resources.iter().chain(listed.templates.iter());
+        let entries: Vec<Value> = entries.filter_map(|entry| entry.read().ok()).collect();
+        // A server that does not answer has no resources at this moment; its state says why.
+        let health = gateway.fleet().health_of(listed.server.as_str());
+        let state = health.map_or("unknown", |health| health.state.name());
+        lists.push((format!("{} ({state})", listed.server), entries));
     }
     let groups: Vec<(String, Vec<&Value>)> =
         lists.iter().map(|(title, entries)| (title.clone(), entries.iter().collect())).collect();

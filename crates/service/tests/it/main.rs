@@ -29,6 +29,7 @@ mod owners;
 mod prose;
 mod registry;
 mod repeated;
+mod resources;
 mod room;
 mod route;
 mod search;

@@ -183,7 +183,7 @@ async fn a_strict_reply_is_recognised_by_its_arguments() {
         assert_eq!(answer.json()["provider"], dialect, "{}", answer.body);
         let logs = service.get("/logs").await.json();
         let last = logs.as_array().and_then(|entries| entries.last()).cloned().unwrap_or_default();
-        assert_eq!(last["input"], json!({"ms": 1}), "{logs}");
+        assert_eq!((&last["input"], &last["provider"]), (&json!({"ms": 1}), &json!(dialect)), "{logs}");
     }
     // What fits the plain list is taken as that, and what fits none is reported in the words of the list that it fits best.
     let plain = json!({"type": "tool_use", "id": "t2", "name": "slow", "input": {"ms": 1}});

@@ -43,6 +43,11 @@ async fn unknown_members_of_a_body_are_refused() {
         ),
         (
             "/execute",
+            r#"{"call":{"name":"multiply"},"arguments":{"a":2,"b":3}}"#,
+            refused("arguments", ": it belongs into \"call\", in the form in which the model sent it"),
+        ),
+        (
+            "/execute",
             r#"{"provider":"gemini","toolCall":{"name":"multiply","args":{}}}"#,
             refused("toolCall", ": did you mean \"call\"?"),
         ),
