@@ -50,7 +50,7 @@ const MEMBERS: [(&str, Check, &str); 8] = [
 type Check = fn(&Value) -> bool;
 
 /// Other names that people give to `inputSchema`, because a provider or a library does.
-pub(crate) const SCHEMA_SYNONYMS: [&str; 3] = ["input_schema", "parameters", "paramSchema"];
+pub const SCHEMA_SYNONYMS: [&str; 3] = ["input_schema", "parameters", "paramSchema"];
 
 /// The schema of the arguments, under whichever name it has.
 pub(crate) fn declared_schema(about: &Map<String, Value>) -> Option<&Value> {

@@ -52,7 +52,7 @@ mod yaml_text;
 
 pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};
-pub use definition::{DefinitionError, is_definition_member, tool_definition};
+pub use definition::{DefinitionError, SCHEMA_SYNONYMS, is_definition_member, tool_definition};
 pub use dotenv::parse as parse_dotenv;
 pub use endpoint::{EndpointHandler, Trust, WrongEndpoint};
 pub use environment::{DotenvScope, Environment};

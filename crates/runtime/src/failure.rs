@@ -189,7 +189,15 @@ impl Failure {
         }
     }
 
-    /// The words for people and models.
+    /// The words for models.
+    pub fn for_models(&self) -> String {
+        match self {
+            Self::Call(error) => error.for_models(),
+            other => other.message(),
+        }
+    }
+
+    /// The words for people, and for models unless [they have their own](Self::for_models).
     pub fn message(&self) -> String {
         match self {
             Self::Request(text)

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_dialects::calls::text::{SkippedCall, TextCalls, ToolSchemas};
+use gateway_dialects::calls::text::{Notation, SkippedCall, TextCalls, ToolSchemas};
 use gateway_dialects::calls::{
     ReadOptions, RouteFormat, TextScan, parse_reply, parse_route, render_route_error, render_route_result,
     route_format,
@@ -192,6 +192,10 @@ impl Runtime {
         let format = match shape {
             // A `tool` message answers a native call only.
             Shape::Route(RouteFormat::OpenAi) if turn.turn.reply.written.is_some() => RouteFormat::Neutral,
+            // Tool use in a text is XML unless it is found to be JSON.
+            Shape::Route(RouteFormat::Xml) if turn.turn.reply.written == Some(Notation::Json) => {
+                RouteFormat::Neutral
+            }
             Shape::Route(format) => format,
             Shape::Provider => RouteFormat::Neutral,
         };

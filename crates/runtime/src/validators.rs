@@ -79,6 +79,7 @@ pub fn coerced(
         if validator.is_valid(&coerced) {
             return Ok((coerced, coercions));
         }
+        return Err(validator.validate(&validator.coerce_partly(arguments)));
     }
     Err(validator.validate(arguments))
 }

@@ -6,6 +6,8 @@ use gateway_config::UpstreamId;
 use gateway_process::SpawnError;
 use gateway_protocol::{RawJson, RpcError};
 
+use crate::last_words::without_last_words;
+
 /// Why a call gave no result.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -139,6 +141,17 @@ pub struct NoRoom {
 }
 
 impl CallError {
+    /// The words for a model: without what the server wrote to its standard error.
+    pub fn for_models(&self) -> String {
+        let text = self.to_string();
+        match self {
+            Self::Unreachable { .. } | Self::Unlisted { .. } | Self::Lost { .. } => {
+                without_last_words(&text).to_owned()
+            }
+            _ => text,
+        }
+    }
+
     /// The upstream that it is about, if there is one.
     pub fn upstream(&self) -> Option<&UpstreamId> {
         match self {

@@ -8,6 +8,7 @@ mod catalogue;
 mod connection;
 mod error;
 mod fleet;
+mod last_words;
 #[cfg(test)]
 mod log_lines;
 mod long_work;
@@ -29,6 +30,7 @@ pub use fleet::{
     accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, unaccepted_fingerprint,
     unaccepted_in_file, watch_files,
 };
+pub use last_words::without_chatter;
 pub use lossy::send_lossy;
 pub use results::{FREE_BYTES, Reclaim, Reservation, ResultBudget, needed};
 

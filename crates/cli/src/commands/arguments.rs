@@ -201,8 +201,12 @@ impl Decode {
         if self.coerce {
             (decoded, coercions) = tool.validator().coerce(&decoded);
         }
-        let issues = tool.validator().validate(&decoded);
+        let validator = tool.validator();
+        let mut issues = validator.validate(&decoded);
         if !issues.is_empty() {
+            if self.coerce {
+                issues = validator.validate(&validator.coerce_partly(&decoded));
+            }
             return refused_by_schema(&tool.plan, &issues);
         }
         let mut filled = Vec::new();

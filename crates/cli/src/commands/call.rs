@@ -215,7 +215,7 @@ fn typed(tool: &CatalogueTool, pairs: &[(&str, &str)]) -> Result<RawJson> {
     let typed = match &validator {
         // All texts are what the schema asks for, or one becomes what it asks for.
         Some(validator) if validator.is_valid(&texts) => texts,
-        Some(validator) => validator.coerce(&texts).0,
+        Some(validator) => validator.coerce_partly(&texts),
         None => texts,
     };
     Ok(RawJson::of(&typed)?)

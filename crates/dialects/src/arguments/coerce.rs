@@ -77,6 +77,13 @@ pub(super) fn coerce_with(validator: &Validator, value: &Value) -> (Value, Vec<C
     (mended, walk.done)
 }
 
+pub(super) fn coerce_partly(validator: &Validator, value: &Value) -> Value {
+    let mut walk = Walk { root: validator.schema(), kinds: HashMap::new(), done: Vec::new() };
+    let mended = walk.mend(validator.schema(), value, "", 0);
+    let is_better = validator.validate(&mended).len() < validator.validate(value).len();
+    if is_better { mended } else { value.clone() }
+}
+
 struct Walk<'a> {
     root: &'a Value,
     /// By the address of the schema: the items of a list all have the same one.

@@ -4,7 +4,7 @@ use jsonschema::{ValidationError, error::ValidationErrorKind};
 use serde_json::Value;
 
 use super::{
-    coerce::{Coercion, coerce_with},
+    coerce::{Coercion, coerce_partly, coerce_with},
     compile::compile,
     issues::{Issue, MAX_EXPECTED, MAX_ISSUES, collect_issues, unchecked},
     metered::{MeteredValidator, Prepared},
@@ -137,6 +137,11 @@ impl Validator {
     /// Mends types by the schema; see [`super::coerce`].
     pub fn coerce(&self, value: &Value) -> (Value, Vec<Coercion>) {
         coerce_with(self, value)
+    }
+
+    /// The same for a value that stays invalid: what can be mended is no fault of it, so that an error should not name it.
+    pub fn coerce_partly(&self, value: &Value) -> Value {
+        coerce_partly(self, value)
     }
 }
 

@@ -62,6 +62,9 @@ pub struct MessageRules {
     /// Whether messages of one role must be one message.
     #[serde(default)]
     pub alternate: bool,
+    /// Whether the members of messages are written in snake case, which some packages take only.
+    #[serde(default)]
+    pub snake_case: bool,
     /// The member of an assistant message that takes the model's reasoning back; absent: it goes nowhere.
     pub reasoning_field: Option<String>,
     /// Which assistant messages take it.

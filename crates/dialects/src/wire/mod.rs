@@ -138,6 +138,9 @@ pub(crate) trait WireFormat: Sync {
     /// One result: a message, or a part of one where [`gathers_results`](Self::gathers_results) says so.
     fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value;
 
+    /// Writes the members of a finished message in snake case.
+    fn to_snake_case(&self, _message: &mut Value) {}
+
     /// Whether all results of a turn are parts of one message of the user.
     fn gathers_results(&self) -> bool {
         false

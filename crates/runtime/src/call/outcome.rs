@@ -90,7 +90,7 @@ impl CallOutcome {
     #[must_use]
     pub fn failed(mut self, failure: Failure) -> Self {
         self.code = Some(failure.code());
-        self.result = error_result(&failure.message());
+        self.result = error_result(&failure.for_models());
         self.failure = Some(failure);
         self
     }

@@ -4,6 +4,7 @@
 //! definition. So what the protocol does not allow is repaired before it is shown to them, or its tool is withheld. Both eras ask
 //! for the same, except that a legacy `outputSchema` describes an object and a modern one anything.
 
+use gateway_config::SCHEMA_SYNONYMS;
 use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +29,16 @@ pub(super) fn conform(definition: &RawJson) -> Conformed {
     // What is no object has no name, and is left out for that.
     let Ok(mut members) = RawObject::parse(definition) else { return conformed };
     let faults = &mut conformed.faults;
+    let is_absent = members.get("inputSchema").is_none_or(|schema| schema.get() == "null");
+    let mut synonyms = SCHEMA_SYNONYMS.into_iter().filter(|_| is_absent);
+    // Under the name of another format it is the schema that arguments are checked against.
+    if let Some(name) = synonyms.find(|name| members.get(name).is_some_and(is_object))
+        && let Some(schema) = members.get(name).map(|schema| definition.part(schema))
+        && members.set("inputSchema", &schema).is_ok()
+    {
+        members.remove(name);
+        faults.push(format!("its schema is called `{name}`, and is shown as `inputSchema`"));
+    }
     match input_schema(definition, members.get("inputSchema"), faults) {
         Ok(Some(schema)) => drop(members.set("inputSchema", &schema)),
         Ok(None) => {}
@@ -69,7 +80,7 @@ pub(super) fn without_output_schema(definition: &RawJson) -> Option<RawJson> {
 }
 
 /// Whether a value is of the type that MCP has for it.
-type Rule = fn(&RawValue) -> bool;
+pub(crate) type Rule = fn(&RawValue) -> bool;
 
 /// The members of a tool beside its name and input schema, and what they may be.
 const MEMBERS: [(&str, Rule); 7] = [
@@ -217,11 +228,11 @@ fn short(value: &RawValue) -> String {
     value.get().chars().take(60).collect()
 }
 
-fn is_object(value: &RawValue) -> bool {
+pub(crate) fn is_object(value: &RawValue) -> bool {
     value.get().starts_with('{')
 }
 
-fn is_text(value: &RawValue) -> bool {
+pub(crate) fn is_text(value: &RawValue) -> bool {
     value.get().starts_with('"')
 }
 
@@ -229,7 +240,7 @@ fn is_flag(value: &RawValue) -> bool {
     matches!(value.get(), "true" | "false")
 }
 
-fn is_icons(value: &RawValue) -> bool {
+pub(crate) fn is_icons(value: &RawValue) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Icon {

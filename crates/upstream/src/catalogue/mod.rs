@@ -33,6 +33,7 @@ use gateway_protocol::{InvalidHeaderParameter, RawJson};
 pub(crate) use build::{ListingOverrides, Part, build};
 pub(crate) use changes::changed_parts;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart};
+pub(crate) use conform::{Rule, is_icons, is_object, is_text};
 pub use filter::ToolFilter;
 pub use fingerprint::Fingerprint;
 pub use listed::{ListedTool, MalformedTool, Withheld};

@@ -7,12 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gateway_process::Secrets;
 use tokio::sync::watch;
 
+use crate::last_words::with_last_words;
+
 /// How much of one line of noise is kept.
 const NOISE_BYTES: usize = 400;
-
-/// How much of the standard error goes into a reason.
-const REASON_BYTES: usize = 600;
-const REASON_LINES: usize = 6;
 
 /// Shared by a connection's handle and its tasks.
 #[derive(Debug)]
@@ -109,19 +107,8 @@ impl Status {
 
     /// `what`, with the last words of the server.
     pub(super) fn with_last_words(&self, what: &str) -> String {
-        let stderr = self.stderr();
-        let words = last_lines(stderr.trim_end());
-        if words.is_empty() { what.to_owned() } else { format!("{what}; its last words: {words}") }
+        with_last_words(what, &self.stderr())
     }
-}
-
-fn last_lines(text: &str) -> &str {
-    let start = text.rmatch_indices('\n').nth(REASON_LINES - 1).map_or(0, |(index, _)| index + 1);
-    let mut start = start.max(text.len().saturating_sub(REASON_BYTES));
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    text.get(start..).unwrap_or_default().trim()
 }
 
 /// The last bytes of a stream.
@@ -174,18 +161,6 @@ mod tests {
         let status = Status::new(100, None);
         status.push_stderr(b"a\xffb\n");
         assert_eq!(status.stderr(), "a\u{fffd}b\n");
-    }
-
-    #[test]
-    fn the_last_words_are_few() {
-        let status = Status::new(10_000, None);
-        for line in 0..100 {
-            status.push_stderr(format!("line {line}\n").as_bytes());
-        }
-        assert_eq!(
-            status.with_last_words("gone"),
-            "gone; its last words: line 94\nline 95\nline 96\nline 97\nline 98\nline 99"
-        );
     }
 
     #[test]

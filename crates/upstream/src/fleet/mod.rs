@@ -2,6 +2,7 @@
 
 mod accepted;
 mod call;
+mod conform;
 mod definitions;
 mod health;
 mod kept_lists;

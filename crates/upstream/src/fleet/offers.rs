@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gateway_config::{Endpoint, RestartPolicy};
+use gateway_config::{Endpoint, RestartPolicy, UpstreamSpec};
 use gateway_protocol::{ListKind, RawJson, RpcError, code, method};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Fleet;
+use super::conform::conform;
 use super::listing::list;
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, Upstream};
@@ -53,6 +54,9 @@ impl Capabilities {
         }
     }
 }
+
+/// Characters of a malformed entry in the log.
+const SHOWN: usize = 80;
 
 /// How long a list is taken for true, if the server gives neither its lifetime nor announces a change.
 const AGE: Duration = Duration::from_mins(5);
@@ -196,7 +200,7 @@ impl Fleet {
         upstream.live()?.instructions().map(str::to_owned)
     }
 
-    /// The resources, templates or prompts of an upstream, as they came. A server that does not declare them is not
+    /// The resources, templates or prompts of an upstream, as they came but for what MCP does not allow. A server that does not declare them is not
     /// asked. A list that is not there after `wait` is the last that was read, and the next caller does not wait for it.
     pub async fn entries(
         &self,
@@ -314,7 +318,21 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), 
         Some(ttl) => (Instant::now() + ttl, Then::Wait),
         None => (Instant::now() + AGE, Then::Renew),
     };
-    Ok((version, Kept { entries: listing.entries.into(), until, then }))
+    let entries = listing.entries.into_iter().map(|entry| conformed(spec, kind, entry)).collect();
+    Ok((version, Kept { entries, until, then }))
+}
+
+/// The entry as clients may see it. A server's list is read seldom, so what is wrong in it is logged each time.
+fn conformed(spec: &UpstreamSpec, kind: ListKind, entry: RawJson) -> RawJson {
+    match conform(kind, &entry) {
+        None => entry,
+        Some((shown, faults)) => {
+            let (upstream, faults) = (&spec.id, faults.join("; "));
+            let name: String = shown.as_str().chars().take(SHOWN).collect();
+            tracing::warn!(%upstream, entry = name, faults, "One of its {} is malformed.", kind.member());
+            shown
+        }
+    }
 }
 
 #[cfg(test)]

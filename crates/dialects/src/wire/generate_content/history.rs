@@ -135,7 +135,7 @@ fn function_call(writer: &Writer<'_>, call: &ToolUseBlock, called: bool) -> Valu
     body.insert("name".into(), call.name.clone().into());
     body.insert("args".into(), call.input.clone());
     let mut part = Map::from_iter([("functionCall".to_owned(), Value::Object(body))]);
-    let foreign = rules.foreign_signature.as_ref().filter(|_| !called);
+    let foreign = rules.foreign_signature.as_ref().filter(|text| !called && !text.is_empty());
     if let Some(signature) = call.signature.as_ref().or(foreign) {
         part.insert("thoughtSignature".into(), signature.clone().into());
     }

@@ -108,6 +108,12 @@ impl WireFormat for GenerateContent {
         json!({"functionResponse": body})
     }
 
+    fn to_snake_case(&self, message: &mut Value) {
+        for part in message.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+            rename_members(part);
+        }
+    }
+
     fn gathers_results(&self) -> bool {
         true
     }
@@ -129,4 +135,29 @@ impl WireFormat for GenerateContent {
         };
         writer.part_list(messages, &list)
     }
+}
+
+/// The members of a part, in camel case and in snake case. What a tool or a model wrote is inside others.
+const SNAKE_CASE: [(&str, &str); 7] = [
+    ("functionCall", "function_call"),
+    ("functionResponse", "function_response"),
+    ("inlineData", "inline_data"),
+    ("fileData", "file_data"),
+    ("mimeType", "mime_type"),
+    ("fileUri", "file_uri"),
+    ("thoughtSignature", "thought_signature"),
+];
+
+fn rename_members(part: &mut Value) {
+    let Some(members) = part.as_object_mut() else { return };
+    *members = std::mem::take(members)
+        .into_iter()
+        .map(|(name, mut value)| {
+            let renamed = SNAKE_CASE.iter().find(|(camel, _)| *camel == name).map(|(_, snake)| *snake);
+            if matches!(renamed, Some("inline_data" | "file_data")) {
+                rename_members(&mut value);
+            }
+            (renamed.map_or(name, str::to_owned), value)
+        })
+        .collect();
 }

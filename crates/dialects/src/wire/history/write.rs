@@ -23,7 +23,10 @@ pub fn to_dialect(
     let format = format(dialect.messages.protocol);
     let mut writer =
         Writer { dialect, format, codec, ids, options, takes_reasoning: true, warnings: Vec::new() };
-    let conversation = format.write_history(&mut writer, messages);
+    let mut conversation = format.write_history(&mut writer, messages);
+    if dialect.messages.snake_case {
+        conversation.messages.iter_mut().for_each(|message| format.to_snake_case(message));
+    }
     (conversation, writer.warnings)
 }
 

@@ -185,7 +185,11 @@ fn render_answers(
             });
         }
     }
-    RenderedResults { messages: write::write(&dialect.messages, &prepared), changes }
+    let mut messages = write::write(&dialect.messages, &prepared);
+    if dialect.messages.snake_case {
+        messages.iter_mut().for_each(|message| format(dialect.messages.protocol).to_snake_case(message));
+    }
+    RenderedResults { messages, changes }
 }
 
 /// A result ready to be written.

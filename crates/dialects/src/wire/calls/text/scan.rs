@@ -357,8 +357,8 @@ impl Scanner {
         let arguments = match &self.wanted {
             _ if RESERVED.contains(&name.as_str()) => None,
             TextScan::Off => None,
-            // Without a list of tools an empty element is markup.
-            TextScan::Whole(_) if closed_at_once => None,
+            // An empty element that is not called like a tool is markup.
+            TextScan::Whole(tools) if closed_at_once && !tools.is_offered(&name) => None,
             TextScan::Whole(tools) | TextScan::Offered(_, tools) => {
                 element_arguments(inner, Some(&tools.schema(&name)))
             }
