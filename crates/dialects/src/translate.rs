@@ -3,6 +3,7 @@
 mod definition;
 mod refusal;
 mod shape;
+mod strict_form;
 mod strict_room;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use self::definition::description_of;
 use self::refusal::{UNBOUNDED, unusable_root};
 use self::shape::{as_mcp, find_description};
+use self::strict_form::StrictForm;
 pub use self::strict_room::StrictRoom;
 use crate::dialect::{Dialect, DialectError, Dialects, StrictField, ToolShape};
 use crate::document::{ToolOrigin, ToolSource};
@@ -44,7 +46,7 @@ use crate::work::{TooMuchWork, Work, node_units};
 pub struct Translator {
     dialect: Arc<Dialect>,
     /// The dialect with the provider's guarantee, for `strict = auto` and tools that are given as strict.
-    strict: Option<Dialect>,
+    strict: Option<StrictForm>,
     /// What translates the tools of a list for which there is no room among the strict ones.
     plain: Option<Box<Self>>,
     options: Options,
@@ -82,10 +84,9 @@ pub struct ToolTranslation<'a> {
     pub not_strict: Option<String>,
     /// What its author should look at, though the tool is in the list.
     pub warnings: Vec<String>,
+    /// Why it is not strict, though it was given as strict. It becomes a warning unless the list gives another reason.
+    strict_left_out: Option<String>,
 }
-
-/// How a warning begins about a tool that was given as strict and is not.
-const STRICT_LEFT_OUT: &str = "`strict` is left out:";
 
 static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
 
@@ -106,14 +107,11 @@ impl Translator {
             let (name, known) = (dialect.name.clone(), dialects.verbatim());
             return Err(DialectError::NoVerbatim { name, known });
         }
-        let is_loose = dialect.tool.strict != StrictField::True && !options.verbatim;
-        let strict = dialect.tool.strict_dialect.as_ref().filter(|_| is_loose);
-        let strict = strict.map(|name| dialects.get(name)).transpose();
-        // Only who asks for strict tools needs it.
-        let strict = if options.strict == Strict::Auto { strict? } else { strict.ok().flatten() };
-        // A dialect that inherits the strict form of another shape has none of its own.
-        let strict = strict.filter(|strict| strict.tool.shape == dialect.tool.shape);
-        let plain = Self::plain_of(dialects, (&dialect, strict.as_ref()), &options)?;
+        let strict = StrictForm::of(dialects, &dialect).filter(|_| !options.verbatim);
+        if let Some(strict) = strict.as_ref().filter(|_| options.strict == Strict::Auto) {
+            strict.find()?;
+        }
+        let plain = Self::plain_of(dialects, &dialect, strict.as_ref(), &options)?;
         Ok(Self { dialect, strict, plain, options })
     }
 
@@ -138,7 +136,7 @@ impl Translator {
     pub fn translate<'a>(&self, tools: &'a [impl ToolSource]) -> Translation<'a> {
         let mut translated = Vec::with_capacity(tools.len());
         // Without a bound there is no error.
-        let (mut work, room) = (Work::unlimited(), self.strict_room());
+        let (mut work, room) = (Work::unlimited(), StrictRoom::default());
         let _ = self.each_within(tools, &mut work, room, |tool| translated.push(tool));
         self.list(translated)
     }
@@ -150,7 +148,7 @@ impl Translator {
         work: &mut Work,
     ) -> Result<Translation<'a>, TooMuchWork> {
         let mut translated = Vec::with_capacity(tools.len());
-        self.each_within(tools, work, self.strict_room(), |tool| translated.push(tool))?;
+        self.each_within(tools, work, StrictRoom::default(), |tool| translated.push(tool))?;
         Ok(self.list(translated))
     }
 
@@ -246,6 +244,19 @@ impl Translator {
         wire_name: &str,
         origin: ToolOrigin,
     ) -> ToolTranslation<'a> {
+        let mut translated = self.translate_alone(tool, name, wire_name, origin);
+        translated.warnings.extend(translated.strict_left_out.take());
+        translated
+    }
+
+    /// The same, before a list has its say on what is strict.
+    fn translate_alone<'a>(
+        &self,
+        tool: &'a Value,
+        name: &'a str,
+        wire_name: &str,
+        origin: ToolOrigin,
+    ) -> ToolTranslation<'a> {
         let Value::Object(members) = tool else {
             return ToolTranslation::quarantined(name, "the tool is not a JSON object".to_owned());
         };
@@ -285,33 +296,33 @@ impl Translator {
             };
         }
         let carried = if is_given { self.dialect.tool.members.as_slice() } else { &[] };
-        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>, warnings: Vec<String>| {
+        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>| {
             let has_schema = given.is_some();
-            let written =
-                self.finish(dialect, members, name, wire_name, has_schema, carried, lowered, before);
-            ToolTranslation { warnings, ..written }
+            self.finish(dialect, members, name, wire_name, has_schema, carried, lowered, before)
         };
         let wants_strict = is_given && members.get("strict") == Some(&Value::Bool(true));
         let tries_strict = wants_strict || self.options.strict == Strict::Auto;
-        if let Some(strict) = self.strict.as_ref().filter(|_| tries_strict) {
+        let strict = if tries_strict { self.strict() } else { None };
+        if let Some(strict) = strict {
             let lowered = lower(schema, &size, strict, &self.options);
             let lossless = lowered.excess.is_none()
                 && lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described);
             let fits =
                 lowered.schema.as_ref().is_none_or(|schema| over_limit(schema, &strict.limits).is_none());
             if lossless && fits {
-                let written = write(strict, lowered, warnings.clone());
+                let written = write(strict, lowered);
                 if written.quarantine.is_none() {
-                    return written;
+                    return ToolTranslation { warnings, ..written };
                 }
             }
         }
-        if wants_strict && self.dialect.tool.strict != StrictField::True {
-            let why = if self.strict.is_some() { "would lose rules of the schema" } else { "does not exist" };
-            let dialect = &self.dialect.name;
-            warnings.push(format!("{STRICT_LEFT_OUT} the strict form of `{dialect}` {why}"));
-        }
-        write(&self.dialect, lower(schema, &size, &self.dialect, &self.options), warnings)
+        let is_loosened = wants_strict && self.dialect.tool.strict != StrictField::True;
+        let strict_left_out = is_loosened.then(|| {
+            let why = if strict.is_some() { "would lose rules of the schema" } else { "does not exist" };
+            format!("`strict` is left out: the strict form of `{}` {why}", self.dialect.name)
+        });
+        let written = write(&self.dialect, lower(schema, &size, &self.dialect, &self.options));
+        ToolTranslation { warnings, strict_left_out, ..written }
     }
 
     /// Warnings about members that definitions of the dialect do not have.

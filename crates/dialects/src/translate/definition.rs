@@ -64,6 +64,7 @@ impl Translator {
             strict: dialect.tool.strict == StrictField::True,
             not_strict: None,
             warnings: Vec::new(),
+            strict_left_out: None,
         }
     }
 

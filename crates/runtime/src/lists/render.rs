@@ -35,7 +35,7 @@ pub(super) fn render(
         ListMode::Search => {
             let finder = request.finder(&chosen, Beside::Nothing);
             let names = WireNames::of(request, translator, &chosen);
-            let parts = search_parts(request, translator, &finder, &names, &mut translator.strict_room())?;
+            let parts = search_parts(request, translator, &finder, &names, &mut StrictRoom::default())?;
             (Some(finder), parts)
         }
         ListMode::Full => selected_parts(request, translator, &chosen)?,
@@ -63,7 +63,7 @@ fn selected_parts(
     chosen: &[(usize, &CatalogueTool)],
 ) -> Result<(Option<Arc<Finder>>, Vec<Part>), serde_json::Error> {
     let names = WireNames::of(request, translator, chosen);
-    let mut strict_room = translator.strict_room();
+    let mut strict_room = StrictRoom::default();
     // Those that are wanted most are strict first. Each is written at once, so that a list of a thousand is never in memory as
     // trees.
     let mut parts = Vec::with_capacity(chosen.len());
