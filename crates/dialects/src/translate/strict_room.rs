@@ -25,6 +25,11 @@ impl StrictRoom {
         Self { is_unlimited: true, ..Self::default() }
     }
 
+    /// Room for no strict tool, wherever a provider takes only so many.
+    pub fn spent() -> Self {
+        Self { used: StrictCost::ALL, ..Self::default() }
+    }
+
     /// Takes what one more strict tool needs, or says why there is no room for it in a request that takes `most`.
     fn take(&mut self, cost: StrictCost, most: &Limits) -> Result<(), String> {
         let after = self.used + cost;
