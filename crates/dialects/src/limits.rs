@@ -42,6 +42,9 @@ pub(crate) struct StrictCost {
 impl StrictCost {
     /// What every strict tool costs.
     pub(crate) const ANY: Self = Self { tools: 1, optional: 0, unions: 0 };
+
+    /// More than any request takes.
+    pub(crate) const ALL: Self = Self { tools: usize::MAX, optional: usize::MAX, unions: usize::MAX };
 }
 
 impl std::ops::Add for StrictCost {
@@ -49,9 +52,9 @@ impl std::ops::Add for StrictCost {
 
     fn add(self, other: Self) -> Self {
         Self {
-            tools: self.tools + other.tools,
-            optional: self.optional + other.optional,
-            unions: self.unions + other.unions,
+            tools: self.tools.saturating_add(other.tools),
+            optional: self.optional.saturating_add(other.optional),
+            unions: self.unions.saturating_add(other.unions),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Tool definitions, MCP → dialect.
 
+mod definition;
 mod refusal;
 mod shape;
+mod strict_form;
 mod strict_room;
 
 use std::borrow::Cow;
@@ -10,21 +12,21 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
+use self::definition::description_of;
 use self::refusal::{UNBOUNDED, unusable_root};
-use self::shape::{as_mcp, find_description, wrap};
+use self::shape::{as_mcp, find_description};
+use self::strict_form::StrictForm;
 pub use self::strict_room::StrictRoom;
-use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
+use crate::dialect::{Dialect, DialectError, Dialects, StrictField, ToolShape};
 use crate::document::{ToolOrigin, ToolSource};
 use crate::json::Json;
-use crate::limits::{cut_descriptions, over_limit};
-use crate::lower::{Excess, LoweredSchema, lower, scan};
+use crate::limits::over_limit;
+use crate::lower::{LoweredSchema, lower, scan};
 use crate::names::legal_names;
 use crate::options::{Options, Strict};
 use crate::plan::Plan;
-use crate::report::{Changes, Fate, PathId};
-use crate::schema::Members;
-use crate::text::compose;
-use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
+use crate::report::{Changes, Fate};
+use crate::tokens::{Tokens, estimate};
 use crate::tool::{misplaced_schema, misplaced_schema_warning, provider_tool, schema_of, special_members};
 use crate::work::{TooMuchWork, Work, node_units};
 
@@ -44,7 +46,7 @@ use crate::work::{TooMuchWork, Work, node_units};
 pub struct Translator {
     dialect: Arc<Dialect>,
     /// The dialect with the provider's guarantee, for `strict = auto` and tools that are given as strict.
-    strict: Option<Dialect>,
+    strict: Option<StrictForm>,
     /// What translates the tools of a list for which there is no room among the strict ones.
     plain: Option<Box<Self>>,
     options: Options,
@@ -82,10 +84,9 @@ pub struct ToolTranslation<'a> {
     pub not_strict: Option<String>,
     /// What its author should look at, though the tool is in the list.
     pub warnings: Vec<String>,
+    /// Why it is not strict, though it was given as strict. It becomes a warning unless the list gives another reason.
+    strict_left_out: Option<String>,
 }
-
-/// How a warning begins about a tool that was given as strict and is not.
-const STRICT_LEFT_OUT: &str = "`strict` is left out:";
 
 static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
 
@@ -106,14 +107,11 @@ impl Translator {
             let (name, known) = (dialect.name.clone(), dialects.verbatim());
             return Err(DialectError::NoVerbatim { name, known });
         }
-        let is_loose = dialect.tool.strict != StrictField::True && !options.verbatim;
-        let strict = dialect.tool.strict_dialect.as_ref().filter(|_| is_loose);
-        let strict = strict.map(|name| dialects.get(name)).transpose();
-        // Only who asks for strict tools needs it.
-        let strict = if options.strict == Strict::Auto { strict? } else { strict.ok().flatten() };
-        // A dialect that inherits the strict form of another shape has none of its own.
-        let strict = strict.filter(|strict| strict.tool.shape == dialect.tool.shape);
-        let plain = Self::plain_of(dialects, (&dialect, strict.as_ref()), &options)?;
+        let strict = StrictForm::of(dialects, &dialect).filter(|_| !options.verbatim);
+        if let Some(strict) = strict.as_ref().filter(|_| options.strict == Strict::Auto) {
+            strict.find()?;
+        }
+        let plain = Self::plain_of(dialects, &dialect, strict.as_ref(), &options)?;
         Ok(Self { dialect, strict, plain, options })
     }
 
@@ -138,7 +136,7 @@ impl Translator {
     pub fn translate<'a>(&self, tools: &'a [impl ToolSource]) -> Translation<'a> {
         let mut translated = Vec::with_capacity(tools.len());
         // Without a bound there is no error.
-        let (mut work, room) = (Work::unlimited(), self.strict_room());
+        let (mut work, room) = (Work::unlimited(), StrictRoom::default());
         let _ = self.each_within(tools, &mut work, room, |tool| translated.push(tool));
         self.list(translated)
     }
@@ -150,7 +148,7 @@ impl Translator {
         work: &mut Work,
     ) -> Result<Translation<'a>, TooMuchWork> {
         let mut translated = Vec::with_capacity(tools.len());
-        self.each_within(tools, work, self.strict_room(), |tool| translated.push(tool))?;
+        self.each_within(tools, work, StrictRoom::default(), |tool| translated.push(tool))?;
         Ok(self.list(translated))
     }
 
@@ -246,6 +244,19 @@ impl Translator {
         wire_name: &str,
         origin: ToolOrigin,
     ) -> ToolTranslation<'a> {
+        let mut translated = self.translate_alone(tool, name, wire_name, origin);
+        translated.warnings.extend(translated.strict_left_out.take());
+        translated
+    }
+
+    /// The same, before a list has its say on what is strict.
+    fn translate_alone<'a>(
+        &self,
+        tool: &'a Value,
+        name: &'a str,
+        wire_name: &str,
+        origin: ToolOrigin,
+    ) -> ToolTranslation<'a> {
         let Value::Object(members) = tool else {
             return ToolTranslation::quarantined(name, "the tool is not a JSON object".to_owned());
         };
@@ -285,33 +296,33 @@ impl Translator {
             };
         }
         let carried = if is_given { self.dialect.tool.members.as_slice() } else { &[] };
-        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>, warnings: Vec<String>| {
+        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>| {
             let has_schema = given.is_some();
-            let written =
-                self.finish(dialect, members, name, wire_name, has_schema, carried, lowered, before);
-            ToolTranslation { warnings, ..written }
+            self.finish(dialect, members, name, wire_name, has_schema, carried, lowered, before)
         };
         let wants_strict = is_given && members.get("strict") == Some(&Value::Bool(true));
         let tries_strict = wants_strict || self.options.strict == Strict::Auto;
-        if let Some(strict) = self.strict.as_ref().filter(|_| tries_strict) {
+        let strict = if tries_strict { self.strict() } else { None };
+        if let Some(strict) = strict {
             let lowered = lower(schema, &size, strict, &self.options);
             let lossless = lowered.excess.is_none()
                 && lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described);
             let fits =
                 lowered.schema.as_ref().is_none_or(|schema| over_limit(schema, &strict.limits).is_none());
             if lossless && fits {
-                let written = write(strict, lowered, warnings.clone());
+                let written = write(strict, lowered);
                 if written.quarantine.is_none() {
-                    return written;
+                    return ToolTranslation { warnings, ..written };
                 }
             }
         }
-        if wants_strict && self.dialect.tool.strict != StrictField::True {
-            let why = if self.strict.is_some() { "would lose rules of the schema" } else { "does not exist" };
-            let dialect = &self.dialect.name;
-            warnings.push(format!("{STRICT_LEFT_OUT} the strict form of `{dialect}` {why}"));
-        }
-        write(&self.dialect, lower(schema, &size, &self.dialect, &self.options), warnings)
+        let is_loosened = wants_strict && self.dialect.tool.strict != StrictField::True;
+        let strict_left_out = is_loosened.then(|| {
+            let why = if strict.is_some() { "would lose rules of the schema" } else { "does not exist" };
+            format!("`strict` is left out: the strict form of `{}` {why}", self.dialect.name)
+        });
+        let written = write(&self.dialect, lower(schema, &size, &self.dialect, &self.options));
+        ToolTranslation { warnings, strict_left_out, ..written }
     }
 
     /// Warnings about members that definitions of the dialect do not have.
@@ -323,119 +334,6 @@ impl Translator {
             let name: String = name.chars().take(60).collect();
             format!("`{name}` is left out: `{}` has no such member", self.dialect.name)
         })
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one definition")]
-    fn finish<'a>(
-        &self,
-        dialect: &Dialect,
-        members: &'a Map<String, Value>,
-        name: &'a str,
-        wire_name: &str,
-        has_schema: bool,
-        carried: &[String],
-        lowered: LoweredSchema<'a>,
-        before: usize,
-    ) -> ToolTranslation<'a> {
-        let LoweredSchema { schema, mut plan, mut changes, tool_notes, excess } = lowered;
-        if let Some(excess) = excess {
-            return ToolTranslation::quarantined(name, excess.reason(&self.options));
-        }
-        plan.injected =
-            self.options.injected.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let description = self.description(dialect, members, name, &tool_notes, &mut changes);
-        let schema = schema.map(|schema| self.empty_required(dialect, schema, has_schema));
-        let schema = schema.map(|schema| cut_descriptions(schema, &dialect.limits, &mut changes));
-        if let Some(reason) = schema.as_ref().and_then(|schema| over_limit(schema, &dialect.limits)) {
-            return ToolTranslation::quarantined(name, reason);
-        }
-        let written = schema.as_ref().map_or(0, json_bytes);
-        if written > self.options.budget.bytes {
-            return ToolTranslation::quarantined(name, Excess::Bytes.reason(&self.options));
-        }
-        if changes.report_bytes() > self.options.budget.bytes.saturating_mul(16) {
-            return ToolTranslation::quarantined(name, Excess::Report.reason(&self.options));
-        }
-        let shown = if wire_name == name { Cow::Borrowed(name) } else { Cow::Owned(wire_name.to_owned()) };
-        let carried = carried.iter().filter_map(|name| members.get_key_value(name));
-        let definition = wrap(dialect, shown, description, schema, carried);
-        let schema_key =
-            if dialect.tool.shape == ToolShape::ToolSpec { "json" } else { &dialect.tool.schema_key };
-        let tokens = Tokens { before, after: estimate(bytes_around(&definition, schema_key, written)) };
-        ToolTranslation {
-            name,
-            wire_name: wire_name.to_owned(),
-            definition: Some(definition),
-            quarantine: None,
-            plan,
-            changes,
-            tokens,
-            strict: dialect.tool.strict == StrictField::True,
-            not_strict: None,
-            warnings: Vec::new(),
-        }
-    }
-
-    fn description<'a>(
-        &self,
-        dialect: &Dialect,
-        members: &'a Map<String, Value>,
-        name: &str,
-        notes: &[crate::text::Note<'a>],
-        changes: &mut Changes<'a>,
-    ) -> Option<Cow<'a, str>> {
-        let own = description_of(members).filter(|text| !text.is_empty() || dialect.tool.blank_description);
-        let title = || {
-            let annotated = members.member("annotations").and_then(|annotations| annotations.member("title"));
-            members.member("title").or(annotated).and_then(Value::as_str).filter(|title| !title.is_empty())
-        };
-        let base = own.or_else(title).map(Cow::Borrowed).or_else(|| {
-            let template =
-                self.options.description_fallback.as_ref().unwrap_or(&dialect.tool.description_fallback);
-            (!template.is_empty()).then(|| Cow::Owned(template.replace("{name}", name)))
-        });
-        let limit = dialect.limits.description;
-        let composed = compose(dialect.schema.text, base.clone(), notes);
-        let text = match composed {
-            Some(text) if limit > 0 && text.chars().count() > limit => {
-                let reason = "the tool's own description: cut to the length that the provider takes";
-                changes.cut(PathId::ROOT, members.get("description"), reason);
-                Some(shortened(base, &text, notes, limit, dialect))
-            }
-            other => other,
-        };
-        text.or_else(|| dialect.tool.empty_description.then_some(Cow::Borrowed("")))
-    }
-
-    fn empty_required<'a>(&self, dialect: &Dialect, schema: Json<'a>, has_schema: bool) -> Json<'a> {
-        let policy = self.options.empty_required.unwrap_or(dialect.tool.empty_required);
-        if policy == EmptyRequired::Keep {
-            return schema;
-        }
-        let (mut is_there, mut is_empty) = (false, false);
-        schema.each_member(&mut |name, names| {
-            is_there |= name == "required";
-            is_empty |= name == "required" && names.is_empty_array();
-        });
-        let (remove, add) = match policy {
-            EmptyRequired::Keep => (false, false),
-            EmptyRequired::Omit => (is_empty, false),
-            EmptyRequired::AddWhenSchemaMissing => (false, !is_there && !has_schema),
-            EmptyRequired::Add => (false, !is_there),
-        };
-        if !remove && !add {
-            return schema;
-        }
-        let mut entries = match schema.into_entries() {
-            Ok(entries) => entries,
-            Err(other) => return other,
-        };
-        if remove {
-            entries.retain(|(key, _)| key != "required");
-        } else {
-            entries.push((Cow::Borrowed("required"), Json::Array(Vec::new())));
-        }
-        Json::Object(entries)
     }
 }
 
@@ -474,30 +372,4 @@ impl<'a> ToolTranslation<'a> {
         };
         schema.cloned()
     }
-}
-
-fn description_of(members: &Map<String, Value>) -> Option<&str> {
-    members.text("description")
-}
-
-/// Cuts the server's own words first and the constraints last.
-fn shortened<'a>(
-    base: Option<Cow<'a, str>>,
-    composed: &str,
-    notes: &[crate::text::Note<'a>],
-    limit: usize,
-    dialect: &Dialect,
-) -> Cow<'a, str> {
-    let length = composed.chars().count();
-    let base = base.unwrap_or_default();
-    let base_length = base.chars().count();
-    let room = base_length.saturating_sub(length - limit + 1);
-    let text = if room == 0 {
-        composed.to_owned()
-    } else {
-        let cut: String = base.chars().take(room).collect();
-        let cut = format!("{}…", cut.trim_end());
-        compose(dialect.schema.text, Some(Cow::Owned(cut)), notes).unwrap_or_default().into_owned()
-    };
-    Cow::Owned(text.chars().take(limit).collect())
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use gateway_dialects::arguments::{
-    BadArguments, Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
+    BadArguments, Coercion, FilledArguments, Issue, Repair, Validator, check_numbers, parse_arguments,
+    render_issues,
 };
 use gateway_dialects::{GivenTool, Plan, PlanError, ToolSource as _, Translator, calls, input_schema};
 use gateway_notation::pointer;
@@ -209,11 +210,12 @@ impl Decode {
             }
             return refused_by_schema(&tool.plan, &issues);
         }
-        let mut filled = Vec::new();
-        if self.fill_defaults {
-            (decoded, filled) = tool.validator().with_defaults(&decoded);
-        }
-        answer(&decoded, &parsed.repairs, &coercions, &filled)
+        let filled = if self.fill_defaults {
+            validator.fill_defaults(&decoded)
+        } else {
+            FilledArguments { arguments: decoded, filled: Vec::new(), unfilled: Vec::new() }
+        };
+        answer(&filled, &parsed.repairs, &coercions)
     }
 }
 
@@ -243,7 +245,8 @@ fn refused_by_schema(plan: &Plan, issues: &[Issue]) -> Value {
     json!({"error": {"message": render_issues(issues, &|path| pointer::dotted(&rename(path))), "issues": listed}})
 }
 
-fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion], filled: &[String]) -> Value {
+fn answer(decoded: &FilledArguments, repairs: &[Repair], coercions: &[Coercion]) -> Value {
+    let FilledArguments { arguments, filled, unfilled } = decoded;
     let mut row = json!({ "arguments": arguments });
     if let Value::Object(row) = &mut row {
         if !repairs.is_empty() {
@@ -257,6 +260,10 @@ fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion], filled:
         }
         if !filled.is_empty() {
             row.insert("filled".to_owned(), json!(filled));
+        }
+        if !unfilled.is_empty() {
+            let reasons = unfilled.iter().map(|one| json!({"path": one.path, "reason": one.reason.text()}));
+            row.insert("notFilled".to_owned(), reasons.collect());
         }
     }
     row

@@ -1,10 +1,13 @@
 //! Defaults for what a model left out.
 
+use std::collections::HashSet;
+
 use gateway_notation::pointer;
 use serde_json::Value;
 
 use super::kinds::{Kinds, accepted_kinds, resolve};
 use super::validate::Validator;
+use super::walk::each_schema;
 
 /// Schemas inside one another that are looked into.
 const DEEPEST: usize = 32;
@@ -16,12 +19,59 @@ const MOST_VISITS: usize = 10_000;
 /// worse than those that came.
 const MOST: usize = 256;
 
+/// Arguments with the defaults of what they left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilledArguments {
+    /// The arguments.
+    pub arguments: Value,
+    /// Where defaults were filled in, as JSON Pointers.
+    pub filled: Vec<String>,
+    /// Defaults that were not filled in, besides those that the schema itself refuses.
+    pub unfilled: Vec<UnfilledDefault>,
+}
+
+/// A default that was not filled in, for another reason than that the schema refuses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfilledDefault {
+    /// Where it would stand, as a JSON Pointer; empty where it is about all of them.
+    pub path: String,
+    /// Why it was not filled in.
+    pub reason: UnfilledReason,
+}
+
+/// Why a default was not filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnfilledReason {
+    /// More defaults are missing than one call gets, so that it gets none.
+    TooMany,
+    /// Schema and arguments are too large to look for defaults, so that none is filled in.
+    TooLarge,
+    /// It has a number beyond 64 bits, of which digits are lost.
+    LosesDigits,
+}
+
+impl UnfilledReason {
+    /// The reason in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::TooMany => "more than 256 defaults are missing, so none is filled in",
+            Self::TooLarge => {
+                "the schema and the arguments are too large to look for defaults, so none is filled in"
+            }
+            Self::LosesDigits => "the default has a number beyond 64 bits, which would lose digits",
+        }
+    }
+}
+
 /// What is found, and how much more may be looked at.
 struct Search<'s> {
     missing: Vec<Missing<'s>>,
+    /// Where those belong.
+    known: HashSet<(String, &'s str)>,
     visits: usize,
-    /// Whether there was more than may be looked at.
-    is_cut: bool,
+    /// Why nothing is filled in.
+    cut: Option<UnfilledReason>,
 }
 
 /// A default that is missing: where it belongs, as a JSON Pointer to the object around it and a name in that.
@@ -32,32 +82,46 @@ struct Missing<'s> {
 }
 
 impl Validator {
-    /// Valid `arguments` with the defaults of properties that they leave out, and where those stand, as JSON Pointers. A default that the
-    /// schema itself refuses is left out, and so is one for a property that is null. Invalid arguments stay as they are.
-    pub fn with_defaults(&self, arguments: &Value) -> (Value, Vec<String>) {
-        let mut search = Search { missing: Vec::new(), visits: MOST_VISITS, is_cut: false };
+    /// Valid `arguments` with the defaults of properties that they leave out. A default that the schema itself refuses is left out, and
+    /// so is one for a property that is null. Invalid arguments stay as they are.
+    pub fn fill_defaults(&self, arguments: &Value) -> FilledArguments {
+        let mut search =
+            Search { missing: Vec::new(), known: HashSet::new(), visits: MOST_VISITS, cut: None };
         self.find_missing(self.schema(), arguments, "", DEEPEST, &mut search);
-        let missing = search.missing;
-        if missing.is_empty() || search.is_cut {
-            return (arguments.clone(), Vec::new());
+        let mut result =
+            FilledArguments { arguments: arguments.clone(), filled: Vec::new(), unfilled: Vec::new() };
+        if let Some(reason) = search.cut {
+            // Without any default there was nothing to be found.
+            if !search.missing.is_empty() || has_defaults(self.schema()) {
+                result.unfilled.push(UnfilledDefault { path: String::new(), reason });
+            }
+            return result;
+        }
+        let (inexact, missing): (Vec<_>, Vec<_>) =
+            search.missing.into_iter().partition(|default| loses_digits(default.value));
+        result.unfilled = inexact
+            .into_iter()
+            .map(|default| UnfilledDefault { path: default.path(), reason: UnfilledReason::LosesDigits })
+            .collect();
+        if missing.is_empty() {
+            return result;
         }
         let mut all = arguments.clone();
         let paths: Vec<String> = missing.iter().filter_map(|default| default.fill(&mut all)).collect();
         if self.is_valid(&all) {
-            return (all, paths);
+            return FilledArguments { arguments: all, filled: paths, ..result };
         }
         // One of them does not fit, so that each is tried by itself.
-        let (mut filled, mut paths) = (arguments.clone(), Vec::new());
         for default in &missing {
-            let mut more = filled.clone();
+            let mut more = result.arguments.clone();
             if let Some(path) = default.fill(&mut more)
                 && self.is_valid(&more)
             {
-                filled = more;
-                paths.push(path);
+                result.arguments = more;
+                result.filled.push(path);
             }
         }
-        (filled, paths)
+        result
     }
 
     fn find_missing<'s>(
@@ -71,7 +135,7 @@ impl Validator {
         let root = self.schema();
         let schema = resolve(root, schema);
         let (Some(levels), Some(visits)) = (levels.checked_sub(1), search.visits.checked_sub(1)) else {
-            search.is_cut = true;
+            search.cut.get_or_insert(UnfilledReason::TooLarge);
             return;
         };
         search.visits = visits;
@@ -85,7 +149,7 @@ impl Validator {
                 self.find_missing(only, value, path, levels, search);
             }
         }
-        if search.is_cut {
+        if search.cut.is_some() {
             return;
         }
         match value {
@@ -98,11 +162,14 @@ impl Validator {
                     }
                     let own = property.get("default");
                     let default = own.or_else(|| resolve(root, property).get("default"));
-                    let known = |known: &Missing<'_>| known.object == path && known.name == name;
-                    let new = default.filter(|_| !search.missing.iter().any(known));
-                    let new = new.map(|value| Missing { object: path.to_owned(), name, value });
-                    search.missing.extend(new);
-                    search.is_cut |= search.missing.len() > MOST;
+                    let Some(value) = default else { continue };
+                    if search.known.insert((path.to_owned(), name)) {
+                        search.missing.push(Missing { object: path.to_owned(), name, value });
+                    }
+                    if search.missing.len() > MOST {
+                        search.cut = Some(UnfilledReason::TooMany);
+                        return;
+                    }
                 }
             }
             Value::Array(items) => {
@@ -118,10 +185,37 @@ impl Validator {
 }
 
 impl Missing<'_> {
+    fn path(&self) -> String {
+        pointer::join(&self.object, self.name)
+    }
+
     /// Writes it into `arguments`, and gives the JSON Pointer to it.
     fn fill(&self, arguments: &mut Value) -> Option<String> {
         let object = arguments.pointer_mut(&self.object)?.as_object_mut()?;
         object.insert(self.name.to_owned(), self.value.clone());
-        Some(pointer::join(&self.object, self.name))
+        Some(self.path())
+    }
+}
+
+/// Whether any schema in `schema` has a default.
+fn has_defaults(schema: &Value) -> bool {
+    let mut found = false;
+    each_schema(schema, &mut |schema, _| found |= schema.get("default").is_some());
+    found
+}
+
+/// Whether a number in `value` may have been a whole one of more than 64 bits. Such a number was read as a double.
+fn loses_digits(value: &Value) -> bool {
+    /// 2^64, which is the least double that a longer positive number is read as.
+    const OVER: f64 = 18_446_744_073_709_551_616.0;
+    /// -2^63, which -2^63 - 1 is read as.
+    const UNDER: f64 = -9_223_372_036_854_775_808.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().is_some_and(|number| number >= OVER || number <= UNDER)
+        }
+        Value::Array(items) => items.iter().any(loses_digits),
+        Value::Object(members) => members.values().any(loses_digits),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -20,6 +20,7 @@ mod validate;
 mod walk;
 
 pub use coerce::{Coercion, CoercionRule, coerce};
+pub use defaults::{FilledArguments, UnfilledDefault, UnfilledReason};
 pub use issues::{Issue, render_issues, unknown_tool_text};
 pub use parse::{ArgumentError, Arguments, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
 pub(crate) use parse::{has_doubles, string_end};

@@ -1,6 +1,7 @@
 //! Reading dialect files and resolving `extends`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -110,12 +111,12 @@ pub enum DialectError {
     },
 }
 
-/// All known dialects.
+/// All known dialects. Copies share what they know.
 #[derive(Clone, Debug)]
 pub struct Dialects {
-    files: BTreeMap<String, Table>,
-    aliases: BTreeMap<String, String>,
-    pub(super) models: Models,
+    files: Arc<BTreeMap<String, Table>>,
+    aliases: Arc<BTreeMap<String, String>>,
+    pub(super) models: Arc<Models>,
 }
 
 impl Dialects {
@@ -123,8 +124,8 @@ impl Dialects {
     pub fn builtin() -> Self {
         let models = Models::parse(include_str!("../../data/models.toml"));
         debug_assert!(models.is_ok(), "embedded models: {models:?}");
-        let mut dialects =
-            Self { files: BTreeMap::new(), aliases: BTreeMap::new(), models: models.unwrap_or_default() };
+        let models = Arc::new(models.unwrap_or_default());
+        let mut dialects = Self { files: Arc::default(), aliases: Arc::default(), models };
         for (name, text) in BUILTIN {
             let file = text.parse().map_err(|error: toml::de::Error| error.to_string());
             let added = file.and_then(|file| dialects.insert(file));
@@ -157,9 +158,10 @@ impl Dialects {
         };
         let name = name.clone();
         for alias in file.get("aliases").and_then(Value::as_array).into_iter().flatten() {
-            self.aliases.extend(alias.as_str().map(|alias| (alias.to_owned(), name.clone())));
+            Arc::make_mut(&mut self.aliases)
+                .extend(alias.as_str().map(|alias| (alias.to_owned(), name.clone())));
         }
-        self.files.insert(name.clone(), file);
+        Arc::make_mut(&mut self.files).insert(name.clone(), file);
         Ok(name)
     }
 
@@ -167,7 +169,7 @@ impl Dialects {
     pub fn add_models(&mut self, origin: &str, text: &str) -> Result<(), DialectError> {
         let models = Models::parse(text)
             .map_err(|cause| DialectError::Malformed { origin: origin.to_owned(), cause })?;
-        self.models.prepend(models);
+        Arc::make_mut(&mut self.models).prepend(models);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod models;
 mod protocol;
 mod providers;
 mod rules;
+mod tool_rules;
 
 pub use detect::DetectedModel;
 pub use file::{DialectError, Dialects};
@@ -18,10 +19,10 @@ pub use messages::{
 pub use models::{Choice, Compat};
 pub use protocol::Protocol;
 pub use rules::{
-    Additional, AnyOfStyle, Anything, Defaults, EditRules, EmptyObject, EmptyRequired, Formats, Limits,
-    Lowering, NameRule, NullStyle, PatternStyle, RebuildRules, RefStyle, SchemaRules, StrictField, TextStyle,
-    ToolRules, ToolShape, Verdict, Verdicts,
+    Additional, AnyOfStyle, Anything, Defaults, EditRules, EmptyObject, Formats, Lowering, NullStyle,
+    PatternStyle, RebuildRules, RefStyle, SchemaRules, TextStyle, Verdict, Verdicts,
 };
+pub use tool_rules::{EmptyRequired, Limits, NameRule, StrictField, ToolRules, ToolShape};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,36 +1,40 @@
 //! How many tools of one request can be strict. Providers count over all strict tools together, so that a tool can be strict
 //! alone and not among others; those for which there is no room are sent in the plain form of the same provider.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
-use super::{STRICT_LEFT_OUT, ToolTranslation, Translator};
-use crate::dialect::{Dialect, DialectError, Dialects, Limits, StrictField};
+use super::strict_form::is_bounded;
+use super::{ToolTranslation, Translator};
+use crate::dialect::Limits;
 use crate::document::ToolOrigin;
 use crate::json::Json;
 use crate::limits::{StrictCost, strict_cost};
-use crate::options::{Options, Strict};
 
-/// What one request still takes of strict tools. Tools are asked about in the order in which they matter.
-#[derive(Clone, Debug)]
+/// What one request still takes of strict tools: at first, all that its provider takes. Tools are asked about in the order in which
+/// they matter.
+#[derive(Clone, Debug, Default)]
 pub struct StrictRoom {
-    /// What the provider takes in all.
-    most: Limits,
     used: StrictCost,
+    /// Whether there is room for any number.
+    is_unlimited: bool,
 }
 
 impl StrictRoom {
     /// Room for any number of strict tools, as each of several lists of one tool has it.
     pub(crate) fn unlimited() -> Self {
-        Self { most: Limits::default(), used: StrictCost::default() }
+        Self { is_unlimited: true, ..Self::default() }
     }
 
-    /// Takes what one more strict tool needs, or says why there is no room for it.
-    fn take(&mut self, cost: StrictCost) -> Result<(), String> {
+    /// Room for no strict tool, wherever a provider takes only so many.
+    pub fn spent() -> Self {
+        Self { used: StrictCost::ALL, ..Self::default() }
+    }
+
+    /// Takes what one more strict tool needs, or says why there is no room for it in a request that takes `most`.
+    fn take(&mut self, cost: StrictCost, most: &Limits) -> Result<(), String> {
         let after = self.used + cost;
-        let over = |count: usize, most: usize| most > 0 && count > most;
-        let Limits { strict_tools, strict_optional, strict_unions, .. } = self.most;
+        let over = |count: usize, most: usize| most > 0 && count > most && !self.is_unlimited;
+        let Limits { strict_tools, strict_optional, strict_unions, .. } = *most;
         if over(after.tools, strict_tools) {
             return Err(format!("one request takes {strict_tools} strict tools"));
         }
@@ -48,21 +52,6 @@ impl StrictRoom {
 }
 
 impl Translator {
-    /// All that a request takes of strict tools.
-    pub fn strict_room(&self) -> StrictRoom {
-        let most = self.strict.as_ref().unwrap_or(&self.dialect).limits;
-        StrictRoom { most, ..StrictRoom::unlimited() }
-    }
-
-    /// The dialects that tools of one list are written in, where there are several: strict, then plain.
-    pub fn forms(&self) -> Vec<Arc<Dialect>> {
-        let is_strict = self.dialect.tool.strict == StrictField::True || self.options.strict == Strict::Auto;
-        let Some(plain) = self.plain.as_ref().filter(|_| is_strict) else { return Vec::new() };
-        let strict =
-            self.strict.as_ref().map_or_else(|| Arc::clone(&self.dialect), |strict| Arc::new(strict.clone()));
-        vec![strict, Arc::clone(&plain.dialect)]
-    }
-
     /// Translates a server's tool for a list, under a name that the dialect allows: strict as far as there is room, else plain.
     pub fn translate_within_room<'a>(
         &self,
@@ -84,57 +73,28 @@ impl Translator {
     ) -> ToolTranslation<'a> {
         let Some(plain) = &self.plain else { return self.translate_tool(tool, name, wire_name, origin) };
         let as_plain = |reason| {
-            let mut translated = plain.translate_tool(tool, name, wire_name, origin);
+            let translated = plain.translate_alone(tool, name, wire_name, origin);
             // This is the reason, whatever the plain form says of itself.
-            translated.warnings.retain(|warning| !warning.starts_with(STRICT_LEFT_OUT));
-            ToolTranslation { not_strict: Some(reason), ..translated }
+            ToolTranslation { not_strict: Some(reason), strict_left_out: None, ..translated }
         };
         // All tools of a strict dialect would be strict: where there is no room for any, none is tried.
-        if let (None, Err(reason)) = (&self.strict, room.clone().take(StrictCost::ANY)) {
+        if self.strict.is_none()
+            && let Err(reason) = room.clone().take(StrictCost::ANY, &self.dialect.limits)
+        {
             return as_plain(reason);
         }
         let translated = self.translate_tool(tool, name, wire_name, origin);
         if !translated.strict {
             return translated;
         }
-        let dialect = self.strict.as_ref().unwrap_or(&self.dialect);
+        let dialect = self.strict().unwrap_or(&self.dialect);
+        if !is_bounded(dialect) {
+            return translated;
+        }
         let schema = translated.schema(dialect).unwrap_or_default();
-        match room.take(strict_cost(&Json::Same(&schema))) {
+        match room.take(strict_cost(&Json::Same(&schema)), &dialect.limits) {
             Ok(()) => translated,
             Err(reason) => as_plain(reason),
         }
     }
-
-    /// What translates the tools for which a strict dialect has no room; `None` if it has room for all.
-    pub(super) fn plain_of(
-        dialects: &Dialects,
-        (dialect, strict): (&Dialect, Option<&Dialect>),
-        options: &Options,
-    ) -> Result<Option<Box<Self>>, DialectError> {
-        let Limits { strict_tools, strict_optional, strict_unions, .. } = strict.unwrap_or(dialect).limits;
-        if strict_tools == 0 && strict_optional == 0 && strict_unions == 0 {
-            return Ok(None);
-        }
-        let dialect = if strict.is_some() { Some(dialect.clone()) } else { plain_parent(dialects, dialect)? };
-        let options = Options { strict: Strict::AsNamed, ..options.clone() };
-        let plain = |dialect| Self { dialect: Arc::new(dialect), strict: None, plain: None, options };
-        Ok(dialect.map(plain).map(Box::new))
-    }
-}
-
-/// The dialect without the guarantee that a strict one was made of, under the same layer.
-fn plain_parent(dialects: &Dialects, strict: &Dialect) -> Result<Option<Dialect>, DialectError> {
-    let layer = strict.layered_with.as_deref();
-    let mut parent = strict.extends.clone();
-    while let Some(name) = parent {
-        let found = match layer {
-            Some(layer) => dialects.layered(&name, layer)?,
-            None => dialects.get(&name)?,
-        };
-        if found.tool.strict != StrictField::True {
-            return Ok(Some(found));
-        }
-        parent = found.extends;
-    }
-    Ok(None)
 }

@@ -280,6 +280,21 @@ fn a_tool_that_is_given_as_strict_stays_so_where_nothing_is_lost() {
 }
 
 #[test]
+fn a_tool_without_room_among_the_strict_ones_has_that_reason_only() {
+    let tool = |number: usize| json!({"name": format!("t{number}"), "parameters": schema(), "strict": true});
+    let document = ToolDocument::parse(&json!((0..21).map(tool).collect::<Vec<_>>()).to_string()).unwrap();
+    let translator = Translator::new(&Dialects::builtin(), "anthropic", Options::default()).unwrap();
+    let translated = translator.translate(&document.tools);
+    let last = translated.tools.last().unwrap();
+    assert_eq!(translated.tools.iter().filter(|tool| tool.strict).count(), 20);
+    let reason = Some("one request takes 20 strict tools");
+    assert_eq!(
+        (last.strict, last.not_strict.as_deref(), last.warnings.as_slice()),
+        (false, reason, [].as_slice())
+    );
+}
+
+#[test]
 fn tools_that_a_provider_has_by_itself_are_left_out_by_name() {
     let function = json!({"name": "t", "parameters": schema()});
     let documents = [

@@ -1,16 +1,25 @@
 //! Defaults that are filled in for what a model left out.
 
-use gateway_dialects::arguments::Validator;
+use gateway_dialects::arguments::{FilledArguments, UnfilledDefault, UnfilledReason, Validator};
 use serde_json::{Value, json};
 
 #[track_caller]
 fn check(schema: &Value, arguments: &Value, expected: &Value, paths: &[&str]) {
-    let (filled, found) = Validator::new(schema).with_defaults(arguments);
+    let FilledArguments { arguments: filled, filled: found, .. } =
+        Validator::new(schema).fill_defaults(arguments);
     assert_eq!(
         (&filled, found),
         (expected, paths.iter().map(|path| (*path).to_owned()).collect()),
         "{schema}"
     );
+}
+
+/// Nothing is filled in, and that is said.
+#[track_caller]
+fn check_unfilled(schema: &Value, arguments: &Value, path: &str, reason: UnfilledReason) {
+    let unfilled = vec![UnfilledDefault { path: path.to_owned(), reason }];
+    let expected = FilledArguments { arguments: arguments.clone(), filled: Vec::new(), unfilled };
+    assert_eq!(Validator::new(schema).fill_defaults(arguments), expected, "{schema}");
 }
 
 fn of(properties: &Value) -> Value {
@@ -84,15 +93,55 @@ fn arguments_that_lack_too_much_stay_as_they_came() {
     let item = of(&json!({"k": {"type": "string", "default": "d"}}));
     let schema = of(&json!({"list": {"type": "array", "items": item}}));
     let of_length = |length: usize| json!({"list": vec![json!({}); length]});
-    let (filled, paths) = Validator::new(&schema).with_defaults(&of_length(256));
+    let FilledArguments { arguments: filled, filled: paths, .. } =
+        Validator::new(&schema).fill_defaults(&of_length(256));
     assert_eq!((&filled["list"][255], paths.len()), (&json!({"k": "d"}), 256));
-    check(&schema, &of_length(257), &of_length(257), &[]);
+    check_unfilled(&schema, &of_length(257), "", UnfilledReason::TooMany);
+    check_unfilled(&schema, &of_length(20_000), "", UnfilledReason::TooMany);
+}
+
+#[test]
+fn a_search_that_is_given_up_is_reported_where_there_are_defaults() {
+    let item = of(&json!({"k": {"type": "string", "default": "d"}}));
+    let schema = of(&json!({"list": {"type": "array", "items": item}, "other": {"type": "string"}}));
+    let arguments = json!({"list": vec![json!({"k": "v"}); 10_001]});
+    check_unfilled(&schema, &arguments, "", UnfilledReason::TooLarge);
+    let schema = of(&json!({"list": {"type": "array", "items": {"type": "object"}}}));
+    let filled = FilledArguments { arguments: arguments.clone(), filled: Vec::new(), unfilled: Vec::new() };
+    assert_eq!(Validator::new(&schema).fill_defaults(&arguments), filled, "there is no default");
+}
+
+#[test]
+fn numbers_beyond_64_bits_are_never_rounded() {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    for number in
+        ["18446744073709551616", "-9223372036854775809", "1e300", "[{\"n\": 99999999999999999999999}]"]
+    {
+        let schema = of(&json!({"big": {"default": read(number)}}));
+        check_unfilled(&schema, &json!({}), "/big", UnfilledReason::LosesDigits);
+    }
+    for number in ["18446744073709551615", "-9223372036854775808", "0.5", "1e15"] {
+        let schema = of(&json!({"exact": {"default": read(number)}}));
+        check(&schema, &json!({}), &json!({"exact": read(number)}), &["/exact"]);
+    }
+    let schema = of(&json!({"big": {"default": read("18446744073709551616")}, "small": {"default": 1}}));
+    check(&schema, &json!({}), &json!({"small": 1}), &["/small"]);
+}
+
+#[test]
+fn a_default_that_is_said_twice_counts_once() {
+    let named = |number: usize| (format!("p{number}"), json!({"default": number}));
+    let properties: Value = Value::Object((0..256).map(named).collect());
+    let twice = json!({"type": "object", "allOf": [of(&properties), of(&properties)]});
+    let FilledArguments { arguments: filled, filled: paths, .. } =
+        Validator::new(&twice).fill_defaults(&json!({}));
+    assert_eq!((&filled["p255"], paths.len()), (&json!(255), 256), "a default is counted once");
 }
 
 #[test]
 fn endless_schemas_come_to_an_end() {
     let schema = json!({"type": "object", "allOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {"default": 1}}});
     let arguments = json!({});
-    let (_, paths) = Validator::new(&schema).with_defaults(&arguments);
+    let FilledArguments { filled: paths, .. } = Validator::new(&schema).fill_defaults(&arguments);
     assert!(paths.len() <= 1);
 }

@@ -54,6 +54,14 @@ fn a_wrapped_value_that_a_text_says_is_sent_once() {
     check(&["null"], r#"{"result": null}"#, "null", json!({"result": null}));
     check(&["hello"], r#"{"result": "hello"}"#, "hello", json!({"result": "hello"}));
     check(&["42"], r#"{"result": "42"}"#, "42", json!({"result": "42"}));
+    // As `server-filesystem` does.
+    check(&["a\nb"], r#"{"content": "a\nb"}"#, "a\nb", json!({"content": "a\nb"}));
+    check(
+        &["ok"],
+        r#"{"status": "ok"}"#,
+        "ok\n{\"status\":\"ok\"}",
+        json!({"output": "ok", "structuredContent": {"status": "ok"}}),
+    );
     check(
         &["\"2024-01-02\""],
         r#"{"result": "2024-01-02"}"#,

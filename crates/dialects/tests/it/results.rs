@@ -646,3 +646,19 @@ fn an_id_is_reported_as_ours_exactly_where_it_is_written() {
         assert_eq!(reported, written, "{name}");
     }
 }
+
+#[test]
+fn the_package_of_gemini_legacy_takes_snake_case_only() {
+    let result = json!({"content": [
+        {"type": "text", "text": "seen"}, {"type": "image", "mimeType": "image/png", "data": PNG}
+    ], "structuredContent": {"mimeType": "kept"}});
+    check(
+        "gemini-legacy",
+        result,
+        json!([{"role": "user", "parts": [
+            {"function_response": {"name": "shot", "response": {
+                "output": "seen\n[image: image/png, 8 bytes, in the user message after the tool results]", "structuredContent": {"mimeType": "kept"}}}},
+            {"inline_data": {"mime_type": "image/png", "data": PNG}},
+        ]}]),
+    );
+}

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gateway_dialects::arguments::{BadArguments, render_issues};
+use gateway_dialects::arguments::{BadArguments, FilledArguments, render_issues};
 use gateway_dialects::calls::ToolCall;
 use gateway_dialects::{Dialect, Plan};
 use gateway_notation::pointer;
@@ -279,9 +279,10 @@ impl Runtime {
         if !fill {
             return Ok(text);
         }
-        let (filled, paths) = validator.with_defaults(&value);
-        notes.extend(paths.iter().map(|path| json!({"filled": path})));
-        Ok(if paths.is_empty() { text } else { written(&filled) })
+        let FilledArguments { arguments, filled, unfilled } = validator.fill_defaults(&value);
+        notes.extend(filled.iter().map(|path| json!({"filled": path})));
+        notes.extend(unfilled.iter().map(|one| json!({"notFilled": one.path, "reason": one.reason.text()})));
+        Ok(if filled.is_empty() { text } else { written(&arguments) })
     }
 
     /// The same by the first of `siblings` that arguments fit, and which one that is; if they fit none, by the one that finds

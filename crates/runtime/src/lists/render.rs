@@ -16,7 +16,7 @@ use super::finder::meta_tools;
 use super::log::unwanted;
 use super::part::{Part, ReportRow};
 use super::rendered::{Entry, Target, Tools};
-use super::select::{Candidate, Rank, Room, SearchCost, by_rank};
+use super::select::{Candidate, Filling, Rank, Room, SearchCost, by_rank};
 use super::{Finder, ListMode, ListRequest, Rendered};
 
 /// A list in a provider's format.
@@ -32,7 +32,7 @@ pub(super) fn render(
         ListMode::Search => {
             let finder = request.finder(&chosen, Beside::Nothing);
             let names = WireNames::of(request, translator, &chosen);
-            let parts = search_parts(request, translator, &finder, &names, &mut translator.strict_room())?;
+            let parts = search_parts(request, translator, &finder, &names, &mut StrictRoom::default())?;
             (Some(finder), parts)
         }
         ListMode::Full => selected_parts(request, translator, &chosen)?,
@@ -60,19 +60,13 @@ fn selected_parts(
     chosen: &[(usize, &CatalogueTool)],
 ) -> Result<(Option<Arc<Finder>>, Vec<Part>), serde_json::Error> {
     let names = WireNames::of(request, translator, chosen);
-    let mut strict_room = translator.strict_room();
+    let tools = Unwritten { request, translator, names: &names, chosen };
+    let mut strict_room = StrictRoom::default();
     // Those that are wanted most are strict first. Each is written at once, so that a list of a thousand is never in memory as
     // trees.
     let mut parts = Vec::with_capacity(chosen.len());
     for position in by_rank(chosen.iter().map(|(_, tool)| Rank::of(tool))) {
-        let Some((index, tool)) = chosen.get(position) else { continue };
-        let (name, definition) = (request.scope.name_of(tool), request.definition(tool));
-        let translated = match unreadable(tool, &definition) {
-            Some(reason) => ToolTranslation::quarantined(name, reason),
-            None => translator.translate_within_room(&definition, name, names.get(name), &mut strict_room),
-        };
-        let part = Part::write(Target::Listed(*index), Some(tool), translated, request.with_report)?;
-        parts.push((position, part));
+        parts.extend(tools.write(position, &mut strict_room)?.map(|part| (position, part)));
     }
     parts.sort_unstable_by_key(|(position, _)| *position);
     let mut parts: Vec<Part> = parts.into_iter().map(|(_, part)| part).collect();
@@ -91,12 +85,24 @@ fn selected_parts(
         return Ok((None, parts));
     }
     let finder = request.finder(chosen, Beside::SomeTools);
-    let search = search_parts(request, translator, &finder, &names, &mut strict_room)?;
-    let cost = SearchCost { tools: search.len(), tokens: search.iter().map(|part| part.tokens).sum() };
-    let selection = room.select(&candidates, cost);
+    let write_search =
+        |strict_room: &mut StrictRoom| search_parts(request, translator, &finder, &names, strict_room);
+    let (selection, search) = if translator.forms().is_empty() {
+        let search = write_search(&mut strict_room)?;
+        (room.select(&candidates, search_cost(&search)), search)
+    } else {
+        // The tools that the list leaves out take no room from the strict ones that it holds. Those of search come last, so that
+        // their form is not known before: either has room.
+        let strict = search_cost(&write_search(&mut StrictRoom::default())?);
+        let plain = search_cost(&write_search(&mut StrictRoom::spent())?);
+        let cost = SearchCost { tokens: strict.tokens.max(plain.tokens), ..strict };
+        let selection = room.select_by(&candidates, cost, |room| tools.fill(room, &sent))?;
+        let mut left = tools.write_listed(&selection.listed, &sent, &mut parts)?;
+        (selection, write_search(&mut left)?)
+    };
     let reason = omission(room, selection.with_search.then_some(search.as_slice()));
-    for (rank, (position, _)) in sent.iter().enumerate() {
-        if selection.listed.binary_search(&rank).is_err()
+    for (index, (position, _)) in sent.iter().enumerate() {
+        if selection.listed.binary_search(&index).is_err()
             && let Some(part) = parts.get_mut(*position)
         {
             part.omit(&reason)?;
@@ -107,6 +113,72 @@ fn selected_parts(
     }
     parts.extend(search);
     Ok((Some(finder), parts))
+}
+
+/// The tools of a list, each to be written in the form for which there is room.
+struct Unwritten<'l> {
+    request: &'l ListRequest,
+    translator: &'l Translator,
+    names: &'l WireNames,
+    chosen: &'l [(usize, &'l CatalogueTool)],
+}
+
+impl Unwritten<'_> {
+    /// The tool at `position` of the list; `None` if there is none.
+    fn write(
+        &self,
+        position: usize,
+        strict_room: &mut StrictRoom,
+    ) -> Result<Option<Part>, serde_json::Error> {
+        let Some((index, tool)) = self.chosen.get(position) else { return Ok(None) };
+        let (name, definition) = (self.request.scope.name_of(tool), self.request.definition(tool));
+        let wire_name = self.names.get(name);
+        let translated = match unreadable(tool, &definition) {
+            Some(reason) => ToolTranslation::quarantined(name, reason),
+            None => self.translator.translate_within_room(&definition, name, wire_name, strict_room),
+        };
+        Part::write(Target::Listed(*index), Some(tool), translated, self.request.with_report).map(Some)
+    }
+
+    /// The most wanted for which there is room, each as long as it is behind those that are listed before it. `sent` are the
+    /// positions to choose from.
+    fn fill(&self, room: Room, sent: &[(usize, Candidate)]) -> Result<Vec<usize>, serde_json::Error> {
+        let (mut filling, mut strict_room) = (Filling::of(room), StrictRoom::default());
+        for index in by_rank(sent.iter().map(|(_, candidate)| candidate.rank)) {
+            if filling.is_full() {
+                break;
+            }
+            let Some((position, _)) = sent.get(index) else { continue };
+            let mut left = strict_room.clone();
+            if let Some(part) = self.write(*position, &mut left)?
+                && part.definition.is_some()
+                && filling.add(index, part.tokens)
+            {
+                strict_room = left;
+            }
+        }
+        Ok(filling.listed())
+    }
+
+    /// Writes those of `sent` that are listed in the form that they have in the list, and gives the room that they leave.
+    fn write_listed(
+        &self,
+        listed: &[usize],
+        sent: &[(usize, Candidate)],
+        parts: &mut [Part],
+    ) -> Result<StrictRoom, serde_json::Error> {
+        let mut strict_room = StrictRoom::default();
+        let order = by_rank(sent.iter().map(|(_, candidate)| candidate.rank)).into_iter();
+        for index in order.filter(|index| listed.binary_search(index).is_ok()) {
+            let Some((position, _)) = sent.get(index) else { continue };
+            if let (Some(part), Some(written)) =
+                (parts.get_mut(*position), self.write(*position, &mut strict_room)?)
+            {
+                *part = written;
+            }
+        }
+        Ok(strict_room)
+    }
 }
 
 /// The tools of search.
@@ -124,6 +196,11 @@ fn search_parts(
         Part::write(Target::Search(tool), None, translated, request.with_report)
     });
     written.collect()
+}
+
+/// What the tools of search take.
+fn search_cost(parts: &[Part]) -> SearchCost {
+    SearchCost { tools: parts.len(), tokens: parts.iter().map(|part| part.tokens).sum() }
 }
 
 /// Why tools are left out.
@@ -364,3 +441,7 @@ fn etag(body: &[u8]) -> Box<str> {
     let number = half.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     format!("\"{number:032x}\"").into()
 }
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

@@ -156,6 +156,7 @@ impl ListRequest {
     pub(super) fn room(&self, provider_takes: usize) -> Room {
         let tools = match self.most_tools {
             MostTools::AsProviderTakes => Some(provider_takes).filter(|most| *most > 0),
+            MostTools::Number(most) if provider_takes > 0 => Some(most.min(provider_takes)),
             MostTools::Number(most) => Some(most),
             MostTools::Unlimited => None,
         };

@@ -9,6 +9,7 @@
 //! where there is room for pinned tools only without them, and where they would be the whole list.
 
 use std::cmp::Reverse;
+use std::convert::Infallible;
 
 use gateway_upstream::{CatalogueTool, Importance};
 
@@ -82,9 +83,23 @@ impl Room {
 
     /// Chooses among candidates that it does not hold all.
     pub fn select(self, candidates: &[Candidate], search: SearchCost) -> Selection {
-        let alone = self.fill(candidates);
-        let Some(beside) = self.beside(search).map(|rest| rest.fill(candidates)) else {
-            return Selection { listed: alone, with_search: false };
+        let selected = self.select_by(candidates, search, |room| Ok::<_, Infallible>(room.fill(candidates)));
+        match selected {
+            Ok(selection) => selection,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same with another way to `fill` a room, where the cost of a candidate depends on those that are listed before it.
+    pub(super) fn select_by<E>(
+        self,
+        candidates: &[Candidate],
+        search: SearchCost,
+        mut fill: impl FnMut(Self) -> Result<Vec<usize>, E>,
+    ) -> Result<Selection, E> {
+        let alone = fill(self)?;
+        let Some(beside) = self.beside(search).map(&mut fill).transpose()? else {
+            return Ok(Selection { listed: alone, with_search: false });
         };
         let pinned = |listed: &[usize]| {
             listed.iter().filter_map(|index| candidates.get(*index)).filter(|one| one.rank.pinned).count()
@@ -92,9 +107,9 @@ impl Room {
         let all_pinned = candidates.iter().filter(|one| one.rank.pinned).count();
         let gives_way = pinned(&alone) == all_pinned && pinned(&beside) < all_pinned;
         if beside.is_empty() || gives_way {
-            return Selection { listed: alone, with_search: false };
+            return Ok(Selection { listed: alone, with_search: false });
         }
-        Selection { listed: beside, with_search: true }
+        Ok(Selection { listed: beside, with_search: true })
     }
 
     /// What is left beside the tools of search; `None` if they have no room.
@@ -108,20 +123,52 @@ impl Room {
 
     /// The most wanted for which there is room. One that is too long is passed over: smaller ones behind it may do.
     pub(super) fn fill(self, candidates: &[Candidate]) -> Vec<usize> {
-        let (mut listed, mut used) = (Vec::new(), 0_usize);
+        let mut filling = Filling::of(self);
         for index in by_rank(candidates.iter().map(|candidate| candidate.rank)) {
-            if self.tools.is_some_and(|most| listed.len() >= most) {
+            if filling.is_full() {
                 break;
             }
-            let Some(candidate) = candidates.get(index) else { continue };
-            let with = used.saturating_add(candidate.tokens);
-            if self.tokens.is_none_or(|most| with <= most) {
-                used = with;
-                listed.push(index);
+            if let Some(candidate) = candidates.get(index) {
+                filling.add(index, candidate.tokens);
             }
         }
-        listed.sort_unstable();
-        listed
+        filling.listed()
+    }
+}
+
+/// A room that is being filled.
+#[derive(Debug)]
+pub(super) struct Filling {
+    room: Room,
+    listed: Vec<usize>,
+    tokens: usize,
+}
+
+impl Filling {
+    pub(super) fn of(room: Room) -> Self {
+        Self { room, listed: Vec::new(), tokens: 0 }
+    }
+
+    /// Whether it holds no further tool, whatever that costs.
+    pub(super) fn is_full(&self) -> bool {
+        self.room.tools.is_some_and(|most| self.listed.len() >= most)
+    }
+
+    /// Adds a candidate if there is room for it.
+    pub(super) fn add(&mut self, index: usize, tokens: usize) -> bool {
+        let with = self.tokens.saturating_add(tokens);
+        let has_room = !self.is_full() && self.room.tokens.is_none_or(|most| with <= most);
+        if has_room {
+            self.tokens = with;
+            self.listed.push(index);
+        }
+        has_room
+    }
+
+    /// The indexes of those that were added, ascending.
+    pub(super) fn listed(mut self) -> Vec<usize> {
+        self.listed.sort_unstable();
+        self.listed
     }
 }
 

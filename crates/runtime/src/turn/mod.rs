@@ -13,7 +13,7 @@ pub use self::run::TurnRun;
 use std::sync::Arc;
 
 use gateway_dialects::arguments::unknown_tool_text;
-use gateway_dialects::calls::text::{Notation, TextCalls, ToolSchemas};
+use gateway_dialects::calls::text::{AnyTool, Notation, TextCalls, ToolSchemas};
 use gateway_dialects::calls::{CallError, CallId, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, read_result, render_mode};
 use gateway_dialects::{Dialect, Plan};
@@ -71,7 +71,7 @@ impl Turn {
             protocol: named.as_ref().map(|dialect| dialect.messages.protocol),
             label: named.as_ref().map_or("", |dialect| &dialect.label),
             text: match &call {
-                ModelOutput::Json(Value::String(_)) => TextScan::Whole(Arc::new(ToolSchemas::default())),
+                ModelOutput::Json(Value::String(_)) => TextScan::Whole(Arc::new(AnyTool)),
                 ModelOutput::Json(_) | ModelOutput::Call(_) => TextScan::Off,
             },
             ids_after: 0,
@@ -191,21 +191,22 @@ impl Turn {
             context,
             origin: &self.origin,
             answerer: answerer.as_ref(),
-            siblings: self.siblings().map(|dialects| Siblings {
-                dialects,
+            siblings: Some(Siblings {
+                dialects: self.siblings(),
                 list: &self.list,
                 is_detected: self.is_detected,
             }),
         }
     }
 
-    /// The other dialects in which the model may have been given a tool: where none was named, those of the same protocol; where a
-    /// list mixes strict and plain tools, both, because which tools are strict changes with the tools beside them.
-    fn siblings(&self) -> Option<&[Arc<Dialect>]> {
-        if self.is_detected {
-            return Some(self.dialects.siblings(self.reply.protocol));
+    /// The other dialects in which the model may have been given a tool: where a list mixes strict and plain tools, both, because
+    /// which tools are strict changes with the tools beside them; else those of the same protocol, because few callers repeat
+    /// what they asked for when they got the list.
+    fn siblings(&self) -> &[Arc<Dialect>] {
+        if self.is_detected || self.rendered.forms.is_empty() {
+            return self.dialects.siblings(Some(self.dialect.messages.protocol));
         }
-        Some(self.rendered.forms.as_slice()).filter(|forms| !forms.is_empty())
+        &self.rendered.forms
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.

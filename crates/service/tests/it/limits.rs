@@ -60,6 +60,7 @@ async fn a_list_keeps_to_what_its_provider_takes() {
         ("vertex?list=1", 125, Some("80")),
         ("xai?list=1", 197, Some("8")),
         ("openai?list=1&limit=10", 7, Some("198")),
+        ("openai?list=1&limit=500", 125, Some("80")),
         ("gemini?list=1&limit=4", 1, Some("204")),
     ] {
         let answer = service.get(&format!("/tools/{query}")).await;

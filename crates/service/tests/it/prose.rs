@@ -267,11 +267,14 @@ async fn routing_a_text_asks_for_the_calls_in_it() {
     let route =
         async |body: &str| service.send("POST", "/route", "content-type: text/plain\r\n", body).await.body;
     let mut ids = Vec::new();
-    for call in [XML_CALL, JSON_CALL] {
+    for (call, start, success) in [
+        (XML_CALL, "<tool_result tool_use_id=\"call_", "status=\"success\""),
+        (JSON_CALL, "{\"type\":\"tool_result\",\"tool_use_id\":\"call_", "\"status\":\"success\""),
+    ] {
         let stored = route(&format!("I store it. {call}")).await;
-        assert!(stored.starts_with("<tool_result tool_use_id=\"call_"), "{stored}");
-        assert!(stored.contains("status=\"success\""), "{stored}");
-        ids.push(stored.split('"').nth(1).unwrap_or_default().to_owned());
+        assert!(stored.starts_with(start) && stored.contains(success), "{stored}");
+        let id = stored.split('"').find(|part| part.starts_with("call_"));
+        ids.push(id.unwrap_or_default().to_owned());
     }
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 14), "{ids:?}");
     let unknown = route("<drop_values><a>1</a></drop_values>").await;

@@ -28,6 +28,10 @@ async fn the_four_formats_are_answered_in_kind() {
         (&neutral["type"], &neutral["tool_use_id"], &neutral["status"], &neutral["content"]),
         (&json!("tool_result"), &json!("t1"), &json!("success"), &content)
     );
+    let prose =
+        format!("Sure: {} ok?", json!({"type": "tool_use", "name": "add", "input": {"a": 15, "b": 27}}));
+    let answer = route_text(&service, "text/plain", &prose).await.json();
+    assert_eq!((&answer["type"], &answer["content"]), (&json!("tool_result"), &content), "{answer}");
     let json = route(&service, &json!({"id": "j1", "name": "add", "input": {"a": 15, "b": 27}})).await;
     assert_eq!(
         (&json["type"], &json["tool_use_id"], &json["content"]),
@@ -47,8 +51,8 @@ async fn the_four_formats_are_answered_in_kind() {
         assert!(xml.body.starts_with("<tool_result tool_use_id=\""), "{}", xml.body);
         assert!(xml.body.contains("status=\"success\">\n{&quot;result&quot;:42,"), "{}", xml.body);
     }
-    let logged = crate::logs::eventually_logged(&service, "/logs?tool=add", "", 8).await;
-    assert_eq!(logged.len(), 8, "each is written to the log");
+    let logged = crate::logs::eventually_logged(&service, "/logs?tool=add", "", 9).await;
+    assert_eq!(logged.len(), 9, "each is written to the log");
 }
 
 #[tokio::test]

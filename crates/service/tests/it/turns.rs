@@ -202,10 +202,61 @@ async fn a_strict_reply_is_recognised_by_its_arguments() {
     assert_eq!(answer["provider"], "openai-responses-strict", "{answer}");
     let text = answer.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
     assert!(text.contains("`ms`") && !text.contains("progress"), "{answer}");
-    // Whoever names a provider is taken at the word.
-    let named = json!({"type": "tool_use", "id": "t4", "name": "slow", "input": {"ms": 1, "progress": null}});
-    let answer = execute(&service, json!({"provider": "anthropic", "call": named})).await;
-    assert_eq!(answer.code(), "VALIDATION_ERROR", "{}", answer.body);
+    // Few who asked for a list with `strict=auto` say so again; what is answered is the dialect that was named.
+    let named =
+        json!({"type": "function_call", "call_id": "c4", "name": "slow", "arguments": strict.to_string()});
+    let answer = execute(&service, json!({"provider": "openai-responses", "call": named})).await.json();
+    assert_eq!(
+        (&answer["code"], &answer["provider"]),
+        (&Value::Null, &json!("openai-responses")),
+        "{answer}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_coercion_mends_is_no_fault_beside_what_it_does_not() {
+    let service = Service::start().await;
+    let call = json!({"name": "add", "args": {"a": "15", "b": "abc"}});
+    let answer =
+        execute(&service, json!({"provider": "gemini", "call": call, "coerceArguments": true})).await.json();
+    let text = answer.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
+    assert!(text.ends_with("- `b`: expected number, got string \"abc\""), "{text}");
+    assert!(!text.contains("`a`"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_element_is_a_call_if_it_is_called_like_a_tool() {
+    let service = Service::start().await;
+    let answer = execute(&service, json!({"call": "<get_value/>"})).await.json();
+    assert_eq!(
+        (&answer["tool"], &answer["code"]),
+        (&json!("get_value"), &json!("VALIDATION_ERROR")),
+        "{answer}"
+    );
+    let answer = execute(&service, json!({"call": "<br/>"})).await.json();
+    assert_eq!((&answer["results"], &answer["text"]), (&json!([]), &json!("<br/>")), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_wrote_before_it_ended_is_nothing_for_a_model() {
+    let dead = |id: &str| {
+        UpstreamSpec::new(
+            id,
+            Endpoint::Stdio {
+                command: "sh".to_owned(),
+                args: vec!["-c".to_owned(), "echo 'Traceback: /home/x/secret.py' >&2; exit 3".to_owned()],
+                env: std::collections::BTreeMap::new(),
+                cwd: None,
+            },
+        )
+    };
+    let service = Service::with_servers(vec![dead("one")], |_| {}).await;
+    let call = json!({"name": "mcp__one__t", "args": {}});
+    let answer = execute(&service, json!({"provider": "gemini", "call": call})).await.json();
+    assert!(answer["messages"].to_string().contains("status 3"), "{answer}");
+    assert!(!answer["messages"].to_string().contains("Traceback"), "{answer}");
+    let plain = service.post("/call_tool", r#"{"server":"one","tool":"t","arguments":{}}"#).await.json();
+    assert!(plain["error"].as_str().unwrap().contains("Traceback"), "{plain}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

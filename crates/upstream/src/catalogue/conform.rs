@@ -291,6 +291,10 @@ mod tests {
     fn input_schemas_are_repaired() {
         let object = json!({"type": "object"});
         check(&json!({"name": "t"}), &json!({"name": "t", "inputSchema": object}), 1);
+        let schema = json!({"type": "object", "required": ["a"]});
+        for name in ["input_schema", "parameters", "paramSchema"] {
+            check(&json!({"name": "t", name: schema}), &json!({"name": "t", "inputSchema": schema}), 1);
+        }
         let cases = [
             (json!(null), object.clone()),
             (json!(true), object.clone()),

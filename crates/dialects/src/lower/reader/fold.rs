@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Reader;
 use super::view::{ArrayPart, ObjectPart, UnionPart, View};
+use crate::options::Defaults;
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::{Note, plain};
 
@@ -118,6 +119,8 @@ impl<'a> Reader<'a, '_> {
         for (keyword, value, path) in std::mem::take(&mut view.hints) {
             if keyword.kind() == Kind::Annotation {
                 self.dropped(path, keyword.name(), Some(value), "an annotation");
+            } else if keyword == Keyword::Default && self.defaults() == Defaults::Strip {
+                self.dropped(path, keyword.name(), Some(value), "defaults are stripped");
             } else {
                 rules.push((keyword.name(), value));
             }

@@ -13,6 +13,9 @@ use crate::unrepeated;
 /// The member under which frameworks such as `FastMCP` put a result that is no object, since `structuredContent` has to be one.
 const WRAPPER: &str = "result";
 
+/// Members under which servers such as `server-filesystem` put the text of the result once more. They say nothing about it.
+const TEXT_WRAPPERS: [&str; 3] = ["content", "text", "output"];
+
 /// Text blocks that say nothing beside `structuredContent`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repetition {
@@ -46,7 +49,9 @@ impl Repetition {
 
 /// What stands in the wrapper and nothing else does.
 fn unwrapped(structured: &Value) -> Option<&Value> {
-    structured.as_object().filter(|members| members.len() == 1)?.get(WRAPPER)
+    let (name, value) = structured.as_object().filter(|members| members.len() == 1)?.iter().next()?;
+    let is_wrapper = name == WRAPPER || (value.is_string() && TEXT_WRAPPERS.contains(&name.as_str()));
+    is_wrapper.then_some(value)
 }
 
 /// Whether `text` is `value`: as JSON in any spelling, or as it is if the value is a string.

@@ -201,3 +201,15 @@ fn boolean_schemas_pass() {
         check_property("argo", listed.clone(), listed);
     }
 }
+
+#[test]
+fn the_default_of_an_alternative_is_no_rule_in_words() {
+    let words = |given: Value| schema("argo", given)["description"].as_str().map(str::to_owned);
+    assert_eq!(words(json!({"type": "object", "anyOf": [{"default": {}}, {}]})), None);
+    let empty = json!({"type": "object", "anyOf": [{"default": {}}, {"required": ["a"]}]});
+    assert_eq!(words(empty), None, "one alternative asks for nothing");
+    let inner = json!({"default": {"b": 1}, "anyOf": [{"required": ["b"], "default": {}}]});
+    let alternatives = json!({"type": "object", "oneOf": [{"required": ["a"], "default": {"a": 1}}, inner]});
+    let words = words(alternatives).unwrap();
+    assert!(words.contains("required: a | ") && !words.contains("default"), "{words}");
+}

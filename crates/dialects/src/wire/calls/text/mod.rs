@@ -11,7 +11,7 @@ mod typed;
 
 pub use crate::dialect::TextCalls;
 pub use crate::wire::text::{escape_xml, render_xml_result};
-pub use offered::{OfferedTools, SkippedCall, TextScan, ToolSchemas};
+pub use offered::{AnyTool, OfferedTools, SkippedCall, TextScan, ToolSchemas};
 
 pub(crate) use scan::{Found, Scanner, calls_only};
 
