@@ -24,6 +24,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use gateway_config::Problems;
 use runtime::Interrupted;
 
+use crate::output::log_line;
+
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -129,7 +131,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Findings) => ExitCode::from(1),
         Ok(Outcome::Unusable) => ExitCode::from(2),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => report(&error),
+        Err(error) => report(&error, matches!(&arguments.command, Command::Serve(serve) if serve.json)),
     }
 }
 
@@ -150,9 +152,11 @@ fn with_command_hint(mut error: clap::Error) -> clap::Error {
     else {
         return error;
     };
-    if program.starts_with('-')
-        || !(unknown.starts_with('-') && error.get(ContextKind::SuggestedArg).is_none())
-    {
+    let is_flag_of_command = unknown.starts_with('-') && error.get(ContextKind::SuggestedArg).is_none();
+    // A word too many behind `npx` and its like.
+    let is_runner =
+        matches!(program.as_str(), "npx" | "uvx" | "bunx" | "pnpx" | "node" | "python" | "python3");
+    if program.starts_with('-') || !(is_flag_of_command || is_runner) {
         return error;
     }
     let (before, command) = words.split_at(at.saturating_sub(1));
@@ -167,9 +171,14 @@ fn with_command_hint(mut error: clap::Error) -> clap::Error {
 }
 
 /// Writes the error and returns the exit status.
-fn report(error: &anyhow::Error) -> ExitCode {
+fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     if let Some(Interrupted(signal)) = error.downcast_ref() {
         return ExitCode::from(signal.status);
+    }
+    if as_json {
+        let context = serde_json::json!({"event": "failed"});
+        let _ = writeln!(terminal::errors(), "{}", log_line("error", &format!("{error:#}"), &context));
+        return ExitCode::from(2);
     }
     // A closed standard error is fine.
     let _ = match error.downcast_ref::<Problems>() {

@@ -7,9 +7,17 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use gateway_notation::spelling::nearest_names;
 use gateway_protocol::printable;
+use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::terminal::{self, Form, output};
+
+/// A message in the shape of the service's log lines.
+pub(crate) fn log_line(level: &str, message: &str, context: &Value) -> Value {
+    let timestamp = format!("{:.3}", Timestamp::now());
+    json!({"timestamp": timestamp, "level": level, "message": message, "context": context})
+}
 
 /// Writes `value`, keeping I/O errors recognisable.
 pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> Result<()> {

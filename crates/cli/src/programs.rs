@@ -33,6 +33,8 @@ fn reason(spec: &UpstreamSpec) -> Option<String> {
     // The whole line as other programs take it, which is the usual mistake.
     if let Some([program, first @ ..]) = split_words(command).as_deref()
         && !first.is_empty()
+        // The first part of a path with a blank in it is no program either.
+        && (!program.contains('/') || is_program(&cwd.as_deref().unwrap_or(Path::new("")).join(program)))
     {
         let args: Vec<&String> = first.iter().chain(args).collect();
         return Some(format!(

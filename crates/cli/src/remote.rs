@@ -13,10 +13,10 @@ use crate::setup::ConfigFlags;
 #[derive(Debug, Args)]
 pub(crate) struct RemoteFlags {
     /// The running gateway [default: `MCP_GATEWAY_URL`, else where the configuration says, else `http://127.0.0.1:8787`]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     url: Option<String>,
     /// The key that it wants [default: `MCP_GATEWAY_KEY`]
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", global = true)]
     key: Option<String>,
 }
 

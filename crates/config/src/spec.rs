@@ -232,6 +232,14 @@ fn address_without_secrets(url: &str) -> String {
 }
 
 impl Endpoint {
+    /// When to connect, where its entry does not say it. There is nothing to start in our own process, so that nobody should have to wait.
+    pub(crate) fn usual_connect(&self) -> ConnectMode {
+        match self {
+            Self::Demo | Self::Workspace(_) | Self::Registry => ConnectMode::Eager,
+            Self::Stdio { .. } | Self::Http { .. } | Self::Invalid => ConnectMode::Lazy,
+        }
+    }
+
     /// The word for people: `stdio`, `http`, `sse` or `builtin`; `none` for an invalid entry.
     pub fn transport(&self) -> &'static str {
         match self {

@@ -114,6 +114,19 @@ pub(crate) fn misplaced_schema(members: &Map<String, Value>) -> Option<&str> {
     others.find(|(_, value)| looks_like_schema(value)).map(|(name, _)| name.as_str())
 }
 
+/// Whether a schema has rules beside that arguments are an object, well-formed or not.
+pub(crate) fn has_rules(schema: &Value) -> bool {
+    let says_nothing = |(name, value): (&String, &Value)| match name.as_str() {
+        "type" => value == "object",
+        "properties" => value.as_object().is_some_and(Map::is_empty),
+        "required" => value.as_array().is_some_and(Vec::is_empty),
+        "additionalProperties" => value.is_boolean(),
+        "title" | "description" | "$schema" | "$id" | "$comment" | "default" | "examples" => true,
+        _ => false,
+    };
+    !schema.as_object().is_some_and(|members| members.iter().all(says_nothing))
+}
+
 /// Whether a value is likely to be the schema of an object.
 fn looks_like_schema(value: &Value) -> bool {
     let Value::Object(members) = value else { return false };
@@ -125,6 +138,20 @@ fn looks_like_schema(value: &Value) -> bool {
 
 /// What to write where a tool's schema has an unknown name; `None` if it has none.
 pub(crate) fn misplaced_schema_warning(members: &Map<String, Value>) -> Option<String> {
+    if let Some((pointer, schema)) = schema_of(members) {
+        let key = pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let has_parameters = |schema: &Value| {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.is_some_and(|properties| !properties.is_empty())
+        };
+        let is_other = |name: &&String| *name != key && !OTHER_SCHEMAS.contains(&name.as_str());
+        let mut others = members.iter().filter(|(name, value)| is_other(name) && has_parameters(value));
+        let (name, _) = others.next().filter(|_| !has_rules(schema))?;
+        let name: String = name.chars().take(60).collect();
+        return Some(format!(
+            "`{key}` has no parameters, but `{name}`, which is not read, looks like a schema with some"
+        ));
+    }
     let name: String = misplaced_schema(members)?.chars().take(60).collect();
     Some(format!("the tool has no `inputSchema`, but `{name}` looks like one; rename it to `inputSchema`"))
 }

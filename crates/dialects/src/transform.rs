@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::report::Changes;
 use crate::schema::{Holds, Keyword, Kind, Members as _};
 use crate::tokens::Tokens;
+use crate::tool::has_rules;
 use crate::translate::{ToolTranslation, Translator};
 use crate::work::{TooMuchWork, Work};
 
@@ -133,6 +134,11 @@ impl Translator {
                 },
                 None => unchanged(schema, format!("`{name}` does not send it, so it comes back unchanged")),
             },
+            // Only what says nothing stands for no parameters.
+            (_, None) if has_rules(&schema.original) => {
+                let note = "nothing in it can be transformed, so it comes back unchanged".to_owned();
+                TransformedSchema { is_given_up: true, ..unchanged(schema, note) }
+            }
             (_, None) => {
                 let note = format!("`{name}` wants no schema where there are no parameters; leave it out");
                 let note = Some(note);

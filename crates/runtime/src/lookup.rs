@@ -99,7 +99,7 @@ impl Runtime {
         if catalogue.resolve(server, name).is_ok() {
             return Ok(catalogue);
         }
-        let ids: Vec<UpstreamId> = if let Some(server) = server {
+        let mut ids: Vec<UpstreamId> = if let Some(server) = server {
             vec![UpstreamId::new(server)]
         } else {
             let is_server = |server: &str| fleet.spec(server).is_some();
@@ -109,6 +109,9 @@ impl Runtime {
         };
         if ids.is_empty() && name.starts_with("mcp__") {
             return Ok(catalogue);
+        }
+        if ids.is_empty() {
+            ids = fleet.with_prefix_of(name);
         }
         // First those who never listed anything: what others listed in an earlier run is known.
         fleet.listed_or_stale(&ids, self.config().list_wait).await;
@@ -159,6 +162,11 @@ impl Runtime {
         with_named_server(self.fleet(), self.default_server(), name)
     }
 
+    /// A server's own name, where `default` may stand for it.
+    pub fn server_name(&self, name: String) -> String {
+        named_server(self.fleet(), self.default_server(), &name).map_or(name, |spec| spec.id.to_string())
+    }
+
     /// The scope that a request names.
     pub fn scope(&self, server: Option<&str>) -> Result<Scope, Failure> {
         Scope::parse(self.fleet(), self.default_server(), server)
@@ -181,7 +189,12 @@ fn near(catalogue: &Catalogue, error: &LookupError, name: &str) -> Option<String
             did_you_mean(name, catalogue.tools_of(server).filter(shown).map(|tool| tool.name.as_str()))
         }
         LookupError::UnknownTool { server: None, .. } => {
-            did_you_mean(name, catalogue.listed().map(|tool| tool.public_name.as_str()))
+            let shown = catalogue.listed().map(|tool| tool.public_name.as_str());
+            did_you_mean(name, shown).or_else(|| {
+                let prefixed = catalogue.listed().map(|tool| format!("{}__{}", tool.server, tool.name));
+                let prefixed: Vec<String> = prefixed.collect();
+                did_you_mean(name, prefixed.iter().map(String::as_str))
+            })
         }
         _ => None,
     }

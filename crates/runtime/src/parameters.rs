@@ -47,7 +47,7 @@ impl Parameters {
                 for item in items {
                     match item {
                         Value::Array(_) => {
-                            self.unusable.push((name.clone(), "a list of texts, not of lists"))
+                            self.unusable.push((name.clone(), "a list of texts, not of lists"));
                         }
                         item => self.add(name.clone(), item),
                     }

@@ -1,7 +1,7 @@
 //! What the routes share.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gateway_dialects::Dialects;
@@ -41,8 +41,16 @@ pub(crate) struct ServiceState {
     pub(crate) turns: Turns,
     /// The bytes of long bodies that are being read, over all callers.
     pub(crate) bodies: ResultBudget,
-    /// Where the configuration in use comes from. A reload may change it.
-    config_source: Mutex<&'static str>,
+    config: Mutex<ConfigState>,
+}
+
+/// What is known of the configuration. A reload may change it.
+#[derive(Debug)]
+struct ConfigState {
+    /// Where the one in use comes from.
+    source: &'static str,
+    /// Why a later one is not in use.
+    problems: Vec<String>,
 }
 
 impl Gateway {
@@ -59,7 +67,7 @@ impl Gateway {
             idempotency: Idempotency::default(),
             turns: Turns::default(),
             bodies: bodies_of(runtime.config()),
-            config_source: Mutex::new(runtime.config().source),
+            config: Mutex::new(ConfigState { source: runtime.config().source, problems: Vec::new() }),
         };
         Self { runtime, state: Arc::new(state) }
     }
@@ -73,12 +81,26 @@ impl Gateway {
 
     /// Notes where the configuration that was just taken over comes from.
     pub fn set_config_source(&self, source: &'static str) {
-        *self.state.config_source.lock().unwrap_or_else(PoisonError::into_inner) = source;
+        *self.config_state() = ConfigState { source, problems: Vec::new() };
+    }
+
+    /// Notes why a changed configuration was not taken over.
+    pub fn set_config_problems(&self, problems: Vec<String>) {
+        self.config_state().problems = problems;
     }
 
     /// Where the configuration in use comes from.
     pub(crate) fn config_source(&self) -> &'static str {
-        *self.state.config_source.lock().unwrap_or_else(PoisonError::into_inner)
+        self.config_state().source
+    }
+
+    /// Why a changed configuration is not in use.
+    pub(crate) fn config_problems(&self) -> Vec<String> {
+        self.config_state().problems.clone()
+    }
+
+    fn config_state(&self) -> MutexGuard<'_, ConfigState> {
+        self.state.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The gateway as an MCP server.

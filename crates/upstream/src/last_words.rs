@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_last_words_are_few() {
-        let stderr: String = (0..100).map(|line| format!("line {line}\n")).collect();
+        let stderr = (0..100).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
         let reason = with_last_words("gone", &stderr);
         assert_eq!(reason, "gone; its last words: line 94\nline 95\nline 96\nline 97\nline 98\nline 99");
         assert_eq!(without_last_words(&reason), "gone");
@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn errors_are_not_lost_among_what_only_informs() {
-        let chatter: String = (0..99).map(|line| format!("2026-01-01 INFO line {line}\n")).collect();
+        let chatter =
+            (0..99).map(|line| format!("2026-01-01 INFO line {line}")).collect::<Vec<_>>().join("\n");
         let stderr = format!("ERROR no disk\n{chatter}");
         assert_eq!(with_last_words("gone", &stderr), "gone; its last words: ERROR no disk");
         let reason = with_last_words("gone", &chatter);

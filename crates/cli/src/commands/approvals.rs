@@ -117,7 +117,9 @@ fn write_list(answer: &Value) -> Result<()> {
             let state = if one.approved { "approved" } else { "waits" };
             let caller = one.caller.unwrap_or_else(|| "-".to_owned());
             let left = (one.expires_in_ms / 1000).to_string();
-            table.row(None, [one.id, caller, state.to_owned(), left, one.display]);
+            // Without the question, which is the same for all.
+            let call: Vec<&str> = one.display.lines().skip(1).map(str::trim).collect();
+            table.row(None, [one.id, caller, state.to_owned(), left, call.join("  ")]);
         }
         table.write(&mut stdout, Paint::for_stdout(), "")?;
     }

@@ -257,7 +257,10 @@ fn find<'c>(
         bail!("{}", failed.join("\n"));
     }
     let mut text = error.to_string();
-    if let LookupError::UnknownTool { reason: None, .. } = error {
+    if server.is_none() && catalogue.has_server(name) {
+        let tools: Vec<&str> = catalogue.tools_of(name).map(|tool| tool.name.as_str()).collect();
+        text = format!("`{name}` is a server; name one of its tools too: {}", tools.join(", "));
+    } else if let LookupError::UnknownTool { reason: None, .. } = error {
         let names = catalogue.tools().iter().map(|tool| tool.name.as_ref());
         text.extend(did_you_mean(name, names).map(|hint| format!("; {hint}")));
     }

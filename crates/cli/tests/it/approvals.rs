@@ -33,7 +33,8 @@ fn calls_are_listed_approved_and_denied() {
         let id = id.unwrap();
         let listed = run(&["approvals"]);
         assert!(listed.stdout.contains(&id) && listed.stdout.contains("add"), "{}", listed.stdout);
-        let decided = run(&["approvals", word, &id]);
+        assert!(!listed.stdout.contains("\\n"), "{}", listed.stdout);
+        let decided = sandbox.run(&["approvals", word, &id, "--key", "admin-key-of-the-test"]);
         assert_eq!((decided.status, decided.stdout), (0, format!("{done}{id}\n")), "{}", decided.stderr);
         let answer = caller.join().unwrap();
         assert_eq!(answer.get("result").is_some(), word == "approve", "{answer}");

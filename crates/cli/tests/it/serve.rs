@@ -37,7 +37,7 @@ fn servers_are_reported_as_they_come_up_or_fail() {
     sandbox.configure(&json!({"mcpServers": {
         "good": fixture(&Fixture::stdio()),
         "bad": {"command": "/nowhere/server", "connect": "eager"},
-        "late": {"type": "builtin"},
+        "late": {"type": "builtin", "connect": "lazy"},
         "off": {"command": "x", "disabled": true},
     }}));
     let mut gateway = sandbox.serve(&[]);
@@ -101,6 +101,19 @@ fn programs_read_warnings_as_json_lines_too() {
     assert_eq!(warning["message"], "Configuration warning.", "{errors}");
     assert!(warning["context"]["problem"].as_str().unwrap().contains("did you mean `port`?"), "{errors}");
     assert_eq!(of_level("error")["message"], "Tool of the configuration left out.", "{errors}");
+}
+
+#[test]
+fn programs_read_why_the_gateway_does_not_start_as_json() {
+    let sandbox = Sandbox::new();
+    sandbox.write("gateway.json", "{\"mcpServers\":");
+    let run = sandbox.run(&["serve", "--json", "--config", "gateway.json"]);
+    let line: Value = serde_json::from_str(run.stderr.trim()).unwrap();
+    assert_eq!(
+        (run.status, &line["level"], &line["context"]),
+        (2, &json!("error"), &json!({"event": "failed"}))
+    );
+    assert!(line["message"].as_str().unwrap().starts_with("gateway.json:1: not JSON"), "{line}");
 }
 
 #[test]

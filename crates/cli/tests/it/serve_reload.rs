@@ -72,6 +72,12 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
         line.starts_with("configuration not reloaded, the old one stays: link.json:1: mcpServers.a: "),
         "{line}"
     );
+    let health = gateway.get("/health");
+    assert_eq!(health["status"], "degraded", "{health}");
+    assert!(
+        health["configProblems"][0].as_str().unwrap().starts_with("link.json:1: mcpServers.a: "),
+        "{health}"
+    );
     assert_eq!(gateway.call("a", "add", &json!({"a": 1, "b": 2}))["result"]["resultType"], "complete");
     sandbox.write(
         "elsewhere/real.json",

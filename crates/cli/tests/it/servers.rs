@@ -217,6 +217,34 @@ fn tools_that_nobody_lists_because_of_a_clash_are_reported() {
 }
 
 #[test]
+fn a_tool_that_another_server_has_first_is_reported() {
+    let sandbox = Sandbox::new();
+    let demo = json!({"type": "builtin", "tools": {"allow": ["add"]}});
+    sandbox.configure(&json!({"clash": "first", "mcpServers": {"b": demo, "a": demo}}));
+    let mut gateway = sandbox.serve(&[]);
+    let report = gateway.get("/tools/openai?report=true");
+    assert_eq!(report["tools"].as_array().map(Vec::len), Some(1), "{report}");
+    let clashes = json!([{"tool": "add", "servers": ["b", "a"], "listed": "b"}]);
+    assert_eq!((&report["clashes"], &gateway.get("/health")["clashes"]), (&clashes, &clashes));
+    assert_eq!(gateway.post("/servers/default/connect", &json!({}))["code"], "SERVER_NOT_FOUND");
+    gateway.stop();
+}
+
+#[test]
+fn a_server_is_no_tool() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["call", "demo"]);
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.contains("`demo` is a server; name one of its tools too: add, multiply"),
+        "{}",
+        run.stderr
+    );
+    let run = sandbox.run(&["call", "demo", "add", "a=1", "b=2", "c=3"]);
+    assert!(run.stderr.contains("`c`") && !run.stderr.contains("`a`:"), "{}", run.stderr);
+}
+
+#[test]
 fn without_a_configuration_the_default_server_is_the_demo() {
     let sandbox = Sandbox::new();
     let mut gateway = sandbox.serve(&[]);
@@ -232,6 +260,7 @@ fn without_a_configuration_the_default_server_is_the_demo() {
     let sum = gateway.post("/execute", &call);
     assert_eq!(sum["result"]["structuredContent"]["result"], 3, "{sum}");
     assert_eq!(gateway.get("/logs?server=default")[0]["server"], "demo");
+    assert_eq!(gateway.post("/servers/default/connect", &json!({}))["server"]["name"], "demo");
     assert_eq!(gateway.get("/tools?server=default")["tools"].as_array().map(Vec::len), Some(5));
     let unknown = gateway.call("other", "add", &json!({}));
     assert_eq!(unknown["error"], "Unknown server: other. Available servers: demo");

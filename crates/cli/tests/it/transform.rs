@@ -49,6 +49,17 @@ fn any_schema_is_taken() {
 }
 
 #[test]
+fn a_broken_schema_comes_back_with_a_note() {
+    for input in [r##"{"$ref":"#/nope"}"##, r#"{"enum":"abc"}"#, r#"{"anyOf":{}}"#] {
+        let run = run(&["transform", "--to", "gemini"], input);
+        assert_eq!((run.status, run.stdout.trim()), (1, input), "{input}");
+        assert!(run.stderr.contains("so it comes back unchanged"), "{}", run.stderr);
+    }
+    let nothing = run(&["transform", "--to", "gemini"], r#"{"type":"object","properties":{}}"#);
+    assert_eq!((nothing.status, nothing.stdout.trim()), (0, "null"));
+}
+
+#[test]
 fn what_is_no_schema_comes_back_with_a_note() {
     for input in ["true", "null", "\"x\"", "[]"] {
         let run = run(&["transform", "--to", "openai"], input);

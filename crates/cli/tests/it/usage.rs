@@ -75,6 +75,8 @@ fn wrong_flags_are_usage_errors() {
 fn a_servers_command_without_its_dashes_brings_the_whole_line() {
     let hint = "tip: a server's command goes after `--`: mcp-tool-gateway tools -- npx -y x\n";
     refused(&["tools", "npx", "-y", "x"], "", &["unexpected argument '-y'", hint]);
+    let hint = "tip: a server's command goes after `--`: mcp-tool-gateway tools -- npx @a/b\n";
+    refused(&["tools", "npx", "@a/b"], "", &[hint]);
     let hint = "a server's command goes after `--`: mcp-tool-gateway check --to openai -- uvx -p 3 b";
     refused(&["check", "--to", "openai", "uvx", "-p", "3", "b"], "", &[hint]);
     let misspelled = run(&["tools", "--jsn"], "");

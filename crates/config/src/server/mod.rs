@@ -20,6 +20,7 @@ pub(crate) fn read_server(name: &str, at: &mut Fields<'_>) -> UpstreamSpec {
     let mut spec = UpstreamSpec::new(name, Endpoint::Invalid);
     // Everything else is read also if the endpoint is wrong, so that all errors are reported.
     let endpoint = endpoint(name, at);
+    spec.connect = endpoint.as_ref().map_or(spec.connect, Endpoint::usual_connect);
     at.set("protocol", "Which era of MCP to speak; asked by default.", &mut spec.protocol);
     at.set("connect", "Whether to connect at the start or when it is needed.", &mut spec.connect);
     at.set("required", "Whether the gateway is not ready without this server.", &mut spec.required);

@@ -118,6 +118,14 @@ fn a_schema_under_an_unknown_name_is_a_warning() {
         warnings(json!({"name": "t", "args_schema": schema()})),
         ["the tool has no `inputSchema`, but `args_schema` looks like one; rename it to `inputSchema`"]
     );
+    assert_eq!(
+        warnings(
+            json!({"name": "t", "inputSchema": {"type": "object", "properties": {}}, "parameters": schema()})
+        ),
+        [
+            "`inputSchema` has no parameters, but `parameters`, which is not read, looks like a schema with some"
+        ]
+    );
     for quiet in [
         json!({"name": "t", "outputSchema": schema()}),
         json!({"name": "t", "inputSchema": schema(), "args_schema": schema()}),

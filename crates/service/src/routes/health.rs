@@ -62,7 +62,9 @@ pub(crate) async fn health(
     reasons.extend(log_problem(&log));
     let refused = gateway.fleet().registry().refused();
     let is_well = |server: &UpstreamHealth| server.ok && server.config_problems.is_empty();
+    let config_problems = gateway.config_problems();
     let all_well = refused.is_empty()
+        && config_problems.is_empty()
         && !log.failing
         && servers.iter().all(|server| is_well(server) || server.state == UpstreamState::Disabled);
     let status = match (ok, all_well) {
@@ -106,6 +108,9 @@ pub(crate) async fn health(
     });
     if !reasons.is_empty() {
         report["reasons"] = reasons.into();
+    }
+    if !config_problems.is_empty() {
+        report["configProblems"] = config_problems.into();
     }
     if let Some(path) = &gateway.log().opened().moved_aside {
         report["log"]["movedAside"] = path.display().to_string().into();

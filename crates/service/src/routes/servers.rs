@@ -27,12 +27,14 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
 
 /// `POST /servers/{name}/connect`.
 pub(crate) async fn connect(gateway: Gateway, name: String) -> Result<Response, ApiError> {
+    let name = gateway.server_name(name);
     let outcome = gateway.fleet().connect(&name).await;
     answer(&gateway, &name, outcome)
 }
 
 /// `POST /servers/{name}/restart`.
 pub(crate) async fn restart(gateway: Gateway, name: String) -> Result<Response, ApiError> {
+    let name = gateway.server_name(name);
     let outcome = gateway.fleet().restart(&name).await;
     if outcome.is_ok() {
         tracing::info!(server = name, "Server restarted on request.");
@@ -48,7 +50,7 @@ struct Acceptance {
 
 /// `POST /servers/{name}/accept`.
 pub(crate) async fn accept(gateway: Gateway, name: String, body: Bytes) -> Result<Response, ApiError> {
-    let fleet = gateway.fleet();
+    let (fleet, name) = (gateway.fleet(), gateway.server_name(name));
     let health = fleet.health_of(&name).ok_or_else(|| not_found(&gateway, &name))?;
     let given: Value = serde_json::from_slice(&body).unwrap_or_default();
     let names = given.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
@@ -204,13 +206,17 @@ pub(super) fn describe_renamed(tool: &CatalogueTool) -> Value {
 
 /// The clashes of names that keep tools out of all lists.
 pub(super) fn hidden_by_clashes(catalogue: &Catalogue) -> impl Iterator<Item = &Clash> {
-    catalogue.clashes().iter().filter(|clash| clash.outcome == ClashOutcome::NotListed)
+    catalogue.clashes().iter().filter(|clash| clash.outcome != ClashOutcome::Prefixed)
 }
 
-/// A clash of names. Its tools are only reached by naming their servers.
+/// A clash of names. Tools that it keeps out of the lists are only reached by naming their servers.
 pub(super) fn describe_clash(clash: &Clash) -> Value {
     let servers: Vec<&str> = clash.servers.iter().map(UpstreamId::as_str).collect();
-    json!({"tool": clash.name, "servers": servers})
+    let mut described = json!({"tool": clash.name, "servers": servers});
+    if clash.outcome == ClashOutcome::FirstWins {
+        described["listed"] = servers.first().copied().into();
+    }
+    described
 }
 
 /// The five words that clients know.

@@ -104,7 +104,9 @@ pub(crate) async fn render(
             }
         }
         body.push(b'}');
-        json_response(StatusCode::OK, body)
+        let mut response = json_response(StatusCode::OK, body);
+        describe(&mut response, &rendered);
+        response
     } else {
         let body = if is_list { rendered.list() } else { rendered.body.clone() };
         cached(&headers, &rendered, body)
@@ -285,6 +287,13 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     let answer = response.headers_mut();
     answer.extend(HeaderValue::from_str(&rendered.etag).ok().map(|etag| (header::ETAG, etag)));
     answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    describe(&mut response, rendered);
+    response
+}
+
+/// What the headers say about a list. A report has no tag: it also says what changes beside the list.
+fn describe(response: &mut Response, rendered: &Rendered) {
+    let answer = response.headers_mut();
     answer.insert(TOKENS, HeaderValue::from(rendered.tokens));
     if let Some(finder) = &rendered.finder {
         answer.insert(SAVED, HeaderValue::from(finder.cost.all.saturating_sub(rendered.tokens)));
@@ -297,7 +306,6 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     {
         answer.insert(DIALECT, name);
     }
-    response
 }
 
 /// What a list has no room for, also where its body is the same as before.

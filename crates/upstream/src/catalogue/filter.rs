@@ -60,6 +60,9 @@ fn holds(group: &ToolGroup, tool: &CatalogueTool) -> bool {
         || tool.reserved_for.is_none() && any_matches(&group.tools, &tool.name)
         || group.tools.iter().any(|pattern| pattern.starts_with("mcp__"))
             && any_matches(&group.tools, &tool.canonical_name())
+        // As approval and cache name tools.
+        || group.tools.iter().any(|pattern| pattern.contains('/'))
+            && any_matches(&group.tools, &format!("{}/{}", tool.server, tool.name))
         || group.tags.iter().any(|tag| tool.tags.iter().any(|found| **found == **tag))
 }
 

@@ -51,21 +51,34 @@ impl Reserved {
         }
     }
 
+    /// The upstreams whose prefix a name has, and what they call the tool; none if it has no prefix.
+    pub(super) fn prefixed<'a, 'n>(
+        &'a self,
+        name: &'n str,
+    ) -> impl Iterator<Item = (&'a UpstreamId, &'n str)> {
+        let found = split(&self.exact, name).filter(|(_, tool)| !tool.is_empty());
+        found.into_iter().flat_map(|(owners, tool)| owners.iter().map(move |owner| (owner, tool)))
+    }
+
     /// The upstream that a name is reserved for, where it is another than `server`.
     pub(super) fn other_owner(&self, name: &str, server: &UpstreamId) -> Option<&UpstreamId> {
-        let exact = longest(&self.exact, name);
-        let similar = longest(&self.similar, &normalised(name));
-        let owners = [exact, similar].into_iter().flatten().find(|owners| !owners.contains(server))?;
+        let similar = normalised(name);
+        let splits = [split(&self.exact, name), split(&self.similar, &similar)];
+        let (owners, _) = splits.into_iter().flatten().find(|(owners, _)| !owners.contains(server))?;
         owners.first()
     }
 }
 
-fn longest<'a>(owners: &'a HashMap<String, Vec<UpstreamId>>, name: &str) -> Option<&'a [UpstreamId]> {
+/// The owners of the prefix that a name begins with, and the rest of the name; `None` if it begins with no reserved one.
+fn split<'a, 'n>(
+    owners: &'a HashMap<String, Vec<UpstreamId>>,
+    name: &'n str,
+) -> Option<(&'a [UpstreamId], &'n str)> {
     // Three underscores in a row can be split in two ways.
-    let splits = (1..name.len())
-        .rev()
-        .filter_map(|index| name.get(index..)?.starts_with(SEPARATOR).then(|| name.get(..index)).flatten());
-    splits.filter_map(|prefix| owners.get(prefix)).map(Vec::as_slice).next()
+    (1..name.len()).rev().find_map(|index| {
+        let (prefix, tool) = (name.get(..index)?, name.get(index..)?.strip_prefix(SEPARATOR)?);
+        Some((owners.get(prefix)?.as_slice(), tool))
+    })
 }
 
 /// A name as it may look in a list: dialects replace the characters that a provider refuses, put an underscore in front,

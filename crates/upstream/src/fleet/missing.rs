@@ -19,6 +19,13 @@ impl Fleet {
         upstreams.get(&UpstreamId::new(id))?.unlisted()
     }
 
+    /// The upstreams whose prefix a name begins with.
+    pub fn with_prefix_of(&self, name: &str) -> Vec<UpstreamId> {
+        let upstreams = self.shared.upstreams.load();
+        let named = upstreams.values().filter(|upstream| upstream.has_prefix_of(name));
+        named.map(|upstream| upstream.spec.id.clone()).collect()
+    }
+
     /// Why the upstream that a call names has never listed its tools: by `server`, by a name such as `mcp__<upstream>__<tool>` or
     /// `<prefix>__<tool>`, else `implied`, else because it is the only one. `None` if it has, or none is named.
     ///

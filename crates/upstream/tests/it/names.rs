@@ -127,3 +127,33 @@ fn a_group_or_filter_with_a_reserved_name_means_its_server() {
     filter.servers = vec!["evil".to_owned()];
     assert_eq!(names(catalogue.filter(&filter).collect()), ["evil__files__t", "evil__files__u"]);
 }
+
+#[test]
+fn a_prefix_leads_to_its_server_without_a_clash_too() {
+    let parts = [part("files", None, &["read", "a__b"]), part("crm", Some("c"), &["find"])];
+    let catalogue = build(&parts, &CatalogueRules::default());
+    for (name, found) in [
+        ("read", Ok("files/read")),
+        ("files__read", Ok("files/read")),
+        ("files__a__b", Ok("files/a__b")),
+        ("crm__find", Ok("crm/find")),
+        ("c__find", Ok("crm/find")),
+        ("files__find", Err("no server has a tool `files__find`")),
+    ] {
+        assert_eq!(whose(&catalogue, name), found.map(str::to_owned).map_err(str::to_owned), "{name}");
+    }
+}
+
+#[test]
+fn groups_name_tools_as_approval_and_cache_do() {
+    let parts = [part("files", None, &["read", "write"]), part("crm", None, &["read"])];
+    let tools = vec!["files/re*".to_owned()];
+    let group = ToolGroup { tools, ..ToolGroup::default() };
+    let mut rules = CatalogueRules::default();
+    rules.groups.insert("some".to_owned(), group);
+    let catalogue = build(&parts, &rules);
+    let filter = ToolFilter { groups: vec!["some".to_owned()], ..ToolFilter::default() };
+    let found: Vec<String> =
+        catalogue.filter(&filter).map(|tool| format!("{}/{}", tool.server, tool.name)).collect();
+    assert_eq!(found, ["files/read"]);
+}

@@ -9,11 +9,10 @@ use gateway_service::LogFormat;
 use gateway_upstream::{
     ConnectMode, Endpoint, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState,
 };
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::output::counted;
-use crate::terminal::{Form, output};
+use crate::output::{counted, log_line};
+use crate::terminal::{Form, errors, output};
 
 /// How many changed definitions of one listing get a line each.
 const SHOWN_CHANGES: usize = 10;
@@ -49,14 +48,20 @@ impl Announcer {
         self.write(&printable(plain), value);
     }
 
+    /// Writes that something failed; as JSON on standard error, like every other error.
+    pub(super) fn fail(&self, plain: &str, value: &Value) {
+        let plain = printable(plain);
+        match self.format {
+            LogFormat::Json => drop(writeln!(errors(), "{}", log_line("error", &plain, value))),
+            LogFormat::Text => self.write(&plain, value),
+        }
+    }
+
     fn write(&self, plain: &str, value: &Value) {
         let is_json = self.format == LogFormat::Json;
         let mut stdout = output(Form::json_if(is_json));
         let written = if is_json {
-            // The shape of the log lines in the same stream.
-            let timestamp = format!("{:.3}", Timestamp::now());
-            let line = json!({"timestamp": timestamp, "level": "info", "message": plain, "context": value});
-            writeln!(stdout, "{line}")
+            writeln!(stdout, "{}", log_line("info", plain, value))
         } else {
             writeln!(stdout, "{plain}")
         };

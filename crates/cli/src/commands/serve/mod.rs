@@ -44,7 +44,7 @@ pub(crate) struct Serve {
     threads: Option<usize>,
     /// Write what happens as one JSON object a line, and logs as JSON
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 impl Serve {

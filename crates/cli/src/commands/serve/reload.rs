@@ -202,12 +202,13 @@ pub(super) fn take_over(
 }
 
 /// Reports why a new configuration is rejected.
-pub(super) fn keep(problems: &Problems, announcer: &Announcer) {
+pub(super) fn keep(problems: &Problems, gateway: &Gateway, announcer: &Announcer) {
     let errors: Vec<String> = problems.errors.iter().map(ToString::to_string).collect();
-    announcer.announce(
+    announcer.fail(
         &format!("configuration not reloaded, the old one stays: {}", errors.join("; ")),
         &json!({"event": "reload-failed", "errors": errors}),
     );
+    gateway.set_config_problems(errors);
 }
 
 impl Difference {

@@ -72,7 +72,7 @@ pub(super) async fn run(
                     take_over(&mut setup, new, running.gateway(), &announcer);
                     watches.follow(&setup);
                 }
-                Err(problems) => keep(&problems, &announcer),
+                Err(problems) => keep(&problems, running.gateway(), &announcer),
             },
             Changed::WatchPath(id) => {
                 let value = json!({"event": "watch-path", "server": id.as_str()});

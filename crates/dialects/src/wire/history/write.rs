@@ -25,7 +25,9 @@ pub fn to_dialect(
         Writer { dialect, format, codec, ids, options, takes_reasoning: true, warnings: Vec::new() };
     let mut conversation = format.write_history(&mut writer, messages);
     if dialect.messages.snake_case {
-        conversation.messages.iter_mut().for_each(|message| format.to_snake_case(message));
+        for message in &mut conversation.messages {
+            format.to_snake_case(message);
+        }
     }
     (conversation, writer.warnings)
 }

@@ -187,7 +187,9 @@ fn render_answers(
     }
     let mut messages = write::write(&dialect.messages, &prepared);
     if dialect.messages.snake_case {
-        messages.iter_mut().for_each(|message| format(dialect.messages.protocol).to_snake_case(message));
+        for message in &mut messages {
+            format(dialect.messages.protocol).to_snake_case(message);
+        }
     }
     RenderedResults { messages, changes }
 }
