@@ -238,7 +238,7 @@ pub(crate) fn explained(error: DialectError) -> anyhow::Error {
             anyhow!("--verbatim: `{name}` has no verbatim form; use one of {}", known.join(", "))
         }
         DialectError::NotALayer { name, known } => {
-            anyhow!("`{name}` is not a layer; use one of {}", known.join(", "))
+            anyhow!("`{name}` is not a layer; use auto, off or one of {}", known.join(", "))
         }
         _ => anyhow::Error::new(error),
     }

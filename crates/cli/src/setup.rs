@@ -314,7 +314,7 @@ impl Setup {
             None => CallLog::in_memory(&options).context("opening the call log")?,
         };
         for notice in log.opened().notices() {
-            tracing::warn!(%notice, "Call log opened.");
+            tracing::warn!(%notice, "Call log was not as it should be.");
         }
         Ok(log)
     }

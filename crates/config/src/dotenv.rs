@@ -1,13 +1,14 @@
 //! `.env` files.
 
 use std::collections::BTreeMap;
-use std::fs::{Metadata, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use rustix::process::geteuid;
+
+use crate::text_file::{open_unblocked, read_handle};
 
 /// Reads the variables of a `.env` file. Lines that make no sense are passed over, as every reader of such files does.
 ///
@@ -101,9 +102,7 @@ fn until_quote(text: &str, quote: char) -> Option<(String, usize)> {
 /// Reads a `.env` file that nobody named: only if nobody else can have put it there or can change it. Its owner must be our
 /// user, root, or the owner of its directory, who could replace it anyway.
 pub(crate) fn read_trusted(path: &Path) -> io::Result<String> {
-    // A pipe of that name must not hold us up.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = open_unblocked(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -116,9 +115,7 @@ pub(crate) fn read_trusted(path: &Path) -> io::Result<String> {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         }
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    Ok(text)
+    read_handle(&file)
 }
 
 fn distrust(metadata: &Metadata, directory_owner: u32) -> Option<String> {

@@ -205,9 +205,15 @@ impl<'a> Asked<'a> {
 
     /// Writes to the log that nobody has what was asked for, and gives the error for the caller.
     async fn missing(&self, caller: &Caller, input: &RawJson, error: RpcError) -> RpcError {
+        let is_resource = self.method == method::READ_RESOURCE;
+        let why = if is_resource {
+            gateway_runtime::failure::code::RESOURCE_NOT_FOUND
+        } else {
+            gateway_runtime::failure::code::NOT_FOUND
+        };
         let recorded = caller
             .endpoint
-            .record_missing(self.method, input, &caller.context, &ORIGIN, &error.message)
+            .record_missing(self.method, input, &caller.context, &ORIGIN, (why, &error.message))
             .await;
         recorded.map_or_else(rpc_failure, |()| error)
     }

@@ -108,7 +108,7 @@ pub(crate) async fn meant(caller: &Caller, asked: &str, params: &RawJson) -> Res
         Ok(found) => found,
         Err(error) => {
             let failure = not_found(caller, &named.name, &error, finder.unknown(&named.name));
-            return Ok(Meant::Answered(error_result(&failure.message())));
+            return Ok(Meant::Answered(error_result(&failure.for_models())));
         }
     };
     if tool == MetaTool::Describe {

@@ -236,7 +236,6 @@ pub fn call_code(error: &CallError) -> &'static str {
         CallError::Busy { .. } => code::OVERLOADED,
         CallError::ResultDropped { .. } => code::RESULT_DROPPED,
         CallError::Timeout { .. } => code::TIMEOUT,
-        CallError::Refused { error, .. } if error.is_unknown_resource() => code::RESOURCE_NOT_FOUND,
         CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {
             code::SERVER_ERROR
         }

@@ -47,14 +47,14 @@ impl Parameters {
                 for item in items {
                     match item {
                         Value::Array(_) => {
-                            self.unusable.push((name.clone(), "a list of texts, not of lists"));
+                            self.unusable.push((name.clone(), "a list of strings, not of lists"));
                         }
                         item => self.add(name.clone(), item),
                     }
                 }
             }
             Value::Array(_) => self.unusable.push((name, "one value, not a list")),
-            Value::Object(_) => self.unusable.push((name, "a text, a number or a flag, not an object")),
+            Value::Object(_) => self.unusable.push((name, "a string, a number or a boolean, not an object")),
             Value::Null => {}
         }
     }
@@ -215,11 +215,14 @@ mod tests {
         };
         check(json!({"hide": ["a", "b"], "limit": 3, "report": true, "model": null}), Ok(()));
         check(json!({"tool_choice": {"type": "auto"}}), Ok(()));
-        let object = "\"coerce\": expected a text, a number or a flag, not an object";
+        let object = "\"coerce\": expected a string, a number or a boolean, not an object";
         check(json!({"coerce": {"a": 1}}), Err(object));
         check(json!({"model": ["gpt-5"]}), Err("\"model\": expected one value, not a list"));
-        check(json!({"hide": [["a"]]}), Err("\"hide\": expected a list of texts, not of lists"));
-        check(json!({"hide": [{}]}), Err("\"hide\": expected a text, a number or a flag, not an object"));
+        check(json!({"hide": [["a"]]}), Err("\"hide\": expected a list of strings, not of lists"));
+        check(
+            json!({"hide": [{}]}),
+            Err("\"hide\": expected a string, a number or a boolean, not an object"),
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use gateway_config::template_values;
 use gateway_protocol::{ListKind, RawJson, method};
 use gateway_upstream::{CallError, UpstreamId};
@@ -37,9 +37,12 @@ impl Runtime {
 
     async fn resources_of(&self, server: UpstreamId) -> ServerResources {
         let (fleet, wait) = (self.fleet(), self.config().list_wait);
-        let listed = fleet.entries(server.as_str(), ListKind::Resources, wait).await;
-        let templates = fleet.entries(server.as_str(), ListKind::ResourceTemplates, wait).await;
-        let error = listed.as_ref().err().cloned();
+        let (listed, templates) = join(
+            fleet.entries(server.as_str(), ListKind::Resources, wait),
+            fleet.entries(server.as_str(), ListKind::ResourceTemplates, wait),
+        )
+        .await;
+        let error = listed.as_ref().err().or(templates.as_ref().err()).cloned();
         let (resources, templates) = (listed.unwrap_or_default(), templates.unwrap_or_default());
         ServerResources { server, resources, templates, error }
     }
@@ -57,8 +60,8 @@ impl Runtime {
         let server = match self.resource_owner(scope, uri).await {
             Ok(server) => server,
             Err(failure) => {
-                let message = failure.message();
-                self.record_missing(method::READ_RESOURCE, &input, context, origin, &message).await?;
+                let why = (failure.code(), failure.message());
+                self.record_missing(method::READ_RESOURCE, &input, context, origin, (why.0, &why.1)).await?;
                 return Err(failure);
             }
         };
@@ -66,7 +69,13 @@ impl Runtime {
         let (params, options) = ([("uri", quoted.as_bytes())], context.own_call_options());
         let asking =
             self.fleet().request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options);
-        self.run_request((&server, method::READ_RESOURCE), &input, context, origin, asking).await
+        let read = self.run_request((&server, method::READ_RESOURCE), &input, context, origin, asking).await;
+        read.map_err(|failure| match failure {
+            Failure::Call(error) if error.is_unknown_resource() => {
+                Failure::UnknownResource(error.to_string())
+            }
+            other => other,
+        })
     }
 
     async fn resource_owner(&self, scope: &Scope, uri: &str) -> Result<UpstreamId, Failure> {
@@ -87,7 +96,17 @@ impl Runtime {
             found = owners(&|one| has(&one.templates, "uriTemplate", &fits));
         }
         match found.as_slice() {
-            [] => Err(unknown(uri)),
+            [] => {
+                let unlisted = all.iter().filter(|one| one.error.is_some());
+                let unlisted: Vec<&str> = unlisted.map(|one| one.server.as_str()).collect();
+                let text = format!("Resource not found: {uri}");
+                Err(Failure::UnknownResource(match unlisted.as_slice() {
+                    [] => text,
+                    some => {
+                        format!("{text}; the resources of these servers are not known: {}", some.join(", "))
+                    }
+                }))
+            }
             [server] => Ok(server.clone()),
             several => {
                 let candidates: Vec<String> = several.iter().map(ToString::to_string).collect();
@@ -97,8 +116,4 @@ impl Runtime {
             }
         }
     }
-}
-
-fn unknown(uri: &str) -> Failure {
-    Failure::UnknownResource(format!("Resource not found: {uri}"))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gateway_notation::spelling::did_you_mean;
-use gateway_upstream::{CatalogueTool, Fleet, UpstreamId, UpstreamSpec, canonical_name};
+use gateway_upstream::{CatalogueTool, Fleet, UpstreamId, UpstreamSpec, canonical_name, canonical_splits};
 
 use crate::failure::Failure;
 
@@ -68,6 +68,9 @@ pub fn named_server(fleet: &Fleet, default: &str, name: &str) -> Option<Arc<Upst
 /// `name` with the server's own name, where it is canonical and names the server by the word `default`.
 pub fn with_named_server<'n>(fleet: &Fleet, default: &str, name: &'n str) -> Cow<'n, str> {
     let tool = name.strip_prefix("mcp__default__").filter(|tool| !tool.is_empty());
+    // A server may be called `default__x`, and its names are its own.
+    let tool =
+        tool.filter(|_| canonical_splits(name, |server| fleet.spec(server).is_some()).next().is_none());
     let server = tool.and_then(|_| named_server(fleet, default, "default"));
     match (tool, server) {
         (Some(tool), Some(server)) if server.id.as_str() != "default" => {

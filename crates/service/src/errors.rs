@@ -150,14 +150,14 @@ impl ApiError {
             (ErrorStyle::Precise, _)
             | (
                 _,
-                Failure::NoRoom(_)
+                // The plain statuses are a contract about tools.
+                Failure::UnknownResource(_)
+                | Failure::NoRoom(_)
                 | Failure::TooMany(_)
                 | Failure::InputExpired(_)
                 | Failure::Foreign(_)
                 | Failure::BadQuestion(_),
             ) => precise,
-            // The plain statuses are a contract about tools.
-            (ErrorStyle::Plain, failure) if failure.code() == code::RESOURCE_NOT_FOUND => precise,
             (ErrorStyle::Plain, _) if precise.is_client_error() => StatusCode::BAD_REQUEST,
             (ErrorStyle::Plain, _) => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -223,7 +223,6 @@ fn precise_status(failure: &Failure) -> StatusCode {
 pub(crate) fn call_status(error: &CallError) -> StatusCode {
     match error {
         CallError::UnknownUpstream { .. } | CallError::UnknownTool { .. } => StatusCode::NOT_FOUND,
-        CallError::Refused { error, .. } if error.is_unknown_resource() => StatusCode::NOT_FOUND,
         CallError::Disabled { .. } | CallError::Misconfigured { .. } => StatusCode::CONFLICT,
         CallError::Blocked { .. } => StatusCode::FORBIDDEN,
         CallError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,

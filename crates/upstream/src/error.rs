@@ -148,8 +148,23 @@ impl CallError {
             Self::Unreachable { .. } | Self::Unlisted { .. } | Self::Lost { .. } => {
                 without_last_words(&text).to_owned()
             }
-            _ => text,
+            Self::UnknownUpstream { .. }
+            | Self::Disabled { .. }
+            | Self::Misconfigured { .. }
+            | Self::UnknownTool { .. }
+            | Self::Blocked { .. }
+            | Self::Busy { .. }
+            | Self::Timeout { .. }
+            | Self::TooLong { .. }
+            | Self::ResultDropped { .. }
+            | Self::Malformed { .. }
+            | Self::Refused { .. } => text,
         }
+    }
+
+    /// Whether the upstream says that it has no such resource.
+    pub fn is_unknown_resource(&self) -> bool {
+        matches!(self, Self::Refused { error, .. } if error.is_unknown_resource())
     }
 
     /// The upstream that it is about, if there is one.

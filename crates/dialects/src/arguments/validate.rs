@@ -139,7 +139,8 @@ impl Validator {
         coerce_with(self, value)
     }
 
-    /// The same for a value that stays invalid: what can be mended is no fault of it, so that an error should not name it.
+    /// Mends as many types as possible, also where the value stays invalid. For error messages, which should name only what
+    /// cannot be mended.
     pub fn coerce_partly(&self, value: &Value) -> Value {
         coerce_partly(self, value)
     }

@@ -111,7 +111,13 @@ impl<'r> Entry<'r> {
 
     /// Writes the call as failed.
     pub(super) fn fail(&mut self, failure: Failure) -> Failure {
-        self.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+        let code = failure.code();
+        self.fail_as(failure, code)
+    }
+
+    /// The same under another code.
+    pub(super) fn fail_as(&mut self, failure: Failure, code: &'static str) -> Failure {
+        self.finish(Outcome::error(failure.message(), code), Some(code));
         failure
     }
 

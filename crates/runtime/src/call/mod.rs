@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use gateway_dialects::arguments::{BadArguments, FilledArguments, render_issues};
 use gateway_dialects::calls::ToolCall;
+use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Dialect, Plan};
 use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
@@ -74,15 +75,24 @@ pub struct CallRequest<'a> {
     pub siblings: Option<Siblings<'a>>,
 }
 
-/// Dialects whose calls look like those that were recognised.
+/// Other dialects in which the model may have been given the tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Siblings<'a> {
-    /// The dialects.
-    pub dialects: &'a [Arc<Dialect>],
+    /// Which ones.
+    pub dialects: SiblingDialects<'a>,
     /// The list that the tool is in.
     pub list: &'a ListRequest,
     /// Whether the caller named no dialect, so that the call is one of the dialect that its arguments fit.
     pub is_detected: bool,
+}
+
+/// Which other dialects are tried.
+#[derive(Clone, Copy, Debug)]
+pub enum SiblingDialects<'a> {
+    /// These.
+    Given(&'a [Arc<Dialect>]),
+    /// The strict form of this one, if it has one.
+    StrictFormOf(&'a Dialect),
 }
 
 /// The arguments of a call.
@@ -184,7 +194,12 @@ impl Runtime {
             && let Some((dialect, better, notes)) =
                 self.checked_as_sibling(catalogue, tool, siblings, arguments, refusal.faults)
         {
-            (checked, outcome.dialect, outcome.notes) = (better, Some(dialect), notes);
+            (checked, outcome.notes) = (better, notes);
+            // Nothing else says that arguments were not taken as those of the dialect that was named.
+            if !siblings.is_detected {
+                outcome.notes.push(json!({"readAs": dialect.name}));
+            }
+            outcome.dialect = Some(dialect);
         }
         let is_checked = self.config().validate;
         let detected = outcome.dialect.as_ref().filter(|_| siblings.is_some_and(|all| all.is_detected));
@@ -298,7 +313,16 @@ impl Runtime {
         mut faults: usize,
     ) -> Option<(Arc<Dialect>, Checked, Vec<Value>)> {
         let mut best = None;
-        for dialect in siblings.dialects {
+        let strict;
+        let dialects = match siblings.dialects {
+            SiblingDialects::Given(dialects) => dialects,
+            SiblingDialects::StrictFormOf(dialect) => {
+                let name = dialect.tool.strict_dialect.as_deref()?;
+                strict = [self.ready_dialects().choose(Some(name), None, &Compat::Auto).ok()?];
+                &strict
+            }
+        };
+        for dialect in dialects {
             let plan = siblings.list.plan_in(dialect, tool, self.lists()).filter(|plan| !plan.is_identity());
             let Some(plan) = plan else { continue };
             let mut notes = Vec::new();

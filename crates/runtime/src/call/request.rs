@@ -1,6 +1,7 @@
 //! Requests that are no calls of tools: reading a resource, taking a prompt. They are in the log too.
 
-use gateway_protocol::{RawJson, method};
+use gateway_protocol::RawJson;
+use gateway_protocol::method::READ_RESOURCE;
 use gateway_store::Outcome;
 use gateway_upstream::{CallError, FREE_BYTES, UpstreamId};
 
@@ -24,7 +25,13 @@ impl Runtime {
         let permit = self.reserve().await?;
         let record = begun(server.to_shared(), method.into(), input, context, origin);
         let mut entry = Entry::begin(self, record, Subject::Request, permit);
-        let result = answering.await.map_err(|error| entry.fail(Failure::Call(error)))?;
+        let result = match answering.await {
+            Ok(result) => result,
+            Err(error) if method == READ_RESOURCE && error.is_unknown_resource() => {
+                return Err(entry.fail_as(Failure::Call(error), code::RESOURCE_NOT_FOUND));
+            }
+            Err(error) => return Err(entry.fail(Failure::Call(error))),
+        };
         let done = CallResult::fresh(result);
         if done.result.len() > FREE_BYTES {
             Box::pin(entry.hold(&done, context)).await?;
@@ -33,18 +40,17 @@ impl Runtime {
         Ok(done)
     }
 
-    /// Writes a request to the log that leads to no server. It must not go unrecorded either.
+    /// Writes a request to the log that leads to no server, with the code and the words of why. It must not go unrecorded either.
     pub async fn record_missing(
         &self,
-        asked: &'static str,
+        method: &'static str,
         input: &RawJson,
         context: &RequestContext,
         origin: &Origin,
-        message: &str,
+        (code, message): (&'static str, &str),
     ) -> Result<(), Failure> {
         let permit = self.reserve().await?;
-        let mut record = begun("".into(), asked.into(), input, context, origin);
-        let code = if asked == method::READ_RESOURCE { code::RESOURCE_NOT_FOUND } else { code::NOT_FOUND };
+        let mut record = begun("".into(), method.into(), input, context, origin);
         record.outcome = Outcome::error(message, code);
         permit.record(record);
         Ok(())

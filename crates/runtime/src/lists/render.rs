@@ -93,9 +93,10 @@ fn selected_parts(
     } else {
         // The tools that the list leaves out take no room from the strict ones that it holds. Those of search come last, so that
         // their form is not known before: either has room.
-        let strict = search_cost(&write_search(&mut StrictRoom::default())?);
-        let plain = search_cost(&write_search(&mut StrictRoom::spent())?);
-        let cost = SearchCost { tokens: strict.tokens.max(plain.tokens), ..strict };
+        let strict = write_search(&mut StrictRoom::default())?;
+        let plain = write_search(&mut StrictRoom::spent())?;
+        let longer = strict.iter().zip(&plain).map(|(strict, plain)| strict.tokens.max(plain.tokens));
+        let cost = SearchCost { tools: strict.len(), tokens: longer.sum() };
         let selection = room.select_by(&candidates, cost, |room| tools.fill(room, &sent))?;
         let mut left = tools.write_listed(&selection.listed, &sent, &mut parts)?;
         (selection, write_search(&mut left)?)

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use self::request::TurnOptions;
 use crate::Runtime;
-use crate::call::{CallArguments, CallRequest, Origin, PLAIN, Siblings};
+use crate::call::{CallArguments, CallRequest, Origin, PLAIN, SiblingDialects, Siblings};
 use crate::call_ids::CallIds;
 use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
@@ -199,14 +199,17 @@ impl Turn {
         }
     }
 
-    /// The other dialects in which the model may have been given a tool: where a list mixes strict and plain tools, both, because
-    /// which tools are strict changes with the tools beside them; else those of the same protocol, because few callers repeat
-    /// what they asked for when they got the list.
-    fn siblings(&self) -> &[Arc<Dialect>] {
-        if self.is_detected || self.rendered.forms.is_empty() {
-            return self.dialects.siblings(Some(self.dialect.messages.protocol));
+    /// The other dialects in which the model may have been given a tool: where none was named, those of the same protocol; where a
+    /// list mixes strict and plain tools, both, because which tools are strict changes with the tools beside them; else the
+    /// strict form, because few who ask for a list with `strict=auto` say so again.
+    fn siblings(&self) -> SiblingDialects<'_> {
+        if self.is_detected {
+            SiblingDialects::Given(self.dialects.siblings(self.reply.protocol))
+        } else if self.rendered.forms.is_empty() {
+            SiblingDialects::StrictFormOf(&self.dialect)
+        } else {
+            SiblingDialects::Given(&self.rendered.forms)
         }
-        &self.rendered.forms
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.

@@ -3,6 +3,7 @@
 //! Where the caller can be asked, calls of one server run one after another: a legacy server on a shared stream does not say
 //! which call its question belongs to.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,7 +166,12 @@ impl Turn {
             // Boxed: few lists are searched, and all calls would carry the future along.
             return Box::pin(self.call_search(runtime, context, call, found, permit)).await;
         }
-        let tool = self.find(&runtime.canonical(&call.name)).map_err(|error| {
+        // Names of the list come first, whatever they look like.
+        let found = self.find(&call.name).or_else(|error| match runtime.canonical(&call.name) {
+            Cow::Owned(canonical) => self.find(&canonical),
+            Cow::Borrowed(_) => Err(error),
+        });
+        let tool = found.map_err(|error| {
             let error = self.as_shown(error);
             let text = match &error {
                 LookupError::Ambiguous { .. } => error.to_string(),

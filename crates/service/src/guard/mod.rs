@@ -301,7 +301,7 @@ impl Guard {
             let message = "the gateway made a mistake; its log says more";
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
         });
-        if !route.action.runs_tools() || !needs_counting(&response) {
+        if !route.action.returns_server_results() || !needs_counting(&response) {
             return Ok(response);
         }
         // Boxed: few answers are long, and all requests would carry the future along. One that waits for room is still a

@@ -85,7 +85,7 @@ impl Route {
     }
 
     /// Whether a name is that of a call's own member, and the body takes the call as one of its members.
-    pub(crate) fn belongs_into_call(&self, name: &str) -> bool {
+    pub(crate) fn belongs_in_call(&self, name: &str) -> bool {
         OF_CALLS.contains(&name) && !self.has_member(name) && self.has_member("call")
     }
 

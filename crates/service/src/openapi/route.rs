@@ -44,7 +44,7 @@ pub(crate) enum Action {
 
 impl Action {
     /// Whether its answers hold results of servers.
-    pub(crate) fn runs_tools(self) -> bool {
+    pub(crate) fn returns_server_results(self) -> bool {
         matches!(
             self,
             Self::CallTool | Self::Execute | Self::Route | Self::ReadResource | Self::Mcp(Operation::Post)

@@ -24,14 +24,14 @@ pub(crate) static ROUTES: &[Route] = &[
     tools::CONTEXT,
     route(Get, "/resources", Action::Resources, "Resources", "List the servers' resources")
         .described(
-            "Definitions are as their servers gave them. A server whose resources are not known has a `problem`.",
+            "Definitions are as their servers gave them, but for what MCP does not allow. A server whose resources are not known has a `problem`.",
         )
         .parameters(&[SERVER])
         .answers(&[json("The resources of each server.", "ResourceLists"), UNKNOWN_SERVER]),
     route(Get, "/resources/read", Action::ReadResource, "Resources", "Read a resource")
         .described(
-            "Without `server`, it is the one that lists the URI, else the one with a template that fits. What is read is in the \
-             call log, under `resources/read`.",
+            "Without `server`, the server is the one that lists the URI, else the one with a template that fits. What is read is in \
+             the call log, under `resources/read`.",
         )
         .parameters(&[query("uri", Kind::Text, "The URI."), SERVER, ERRORS])
         .answers(&[
@@ -42,8 +42,12 @@ pub(crate) static ROUTES: &[Route] = &[
                 &["SERVER_NOT_FOUND", "VALIDATION_ERROR"],
             ),
             error(404, "No server has such a resource.", &["RESOURCE_NOT_FOUND"]),
-        ])
-        .shared_answers(tools::UNUSABLE),
+            error(
+                500,
+                "The server gave no result; with `errors=precise` 409, 502, 503 or 504.",
+                &["CONNECTION_ERROR", "SERVER_ERROR", "TIMEOUT", "OVERLOADED", "RESULT_DROPPED"],
+            ),
+        ]),
     route(Post, "/execute", Action::Execute, "Calls", "Run a provider's tool calls")
         .described(
             "`call` is one call, a list of calls, a whole model reply, or the chunks of a streamed one: a \

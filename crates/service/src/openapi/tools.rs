@@ -16,7 +16,7 @@ const MOST_TOKENS: Parameter = query(
 );
 
 /// The only server that is asked for has no tools to show.
-pub(super) const UNUSABLE: &[Answer] = &[
+const UNUSABLE: &[Answer] = &[
     error(409, "With `errors=precise`: the server is disabled; 400 otherwise.", &["CONNECTION_ERROR"]),
     error(500, "The server cannot be reached, or cannot list its tools.", &["CONNECTION_ERROR"]),
     error(

@@ -48,8 +48,8 @@ fn refusal(route: &Route, name: &str) -> String {
         let path = route.path;
         return format!("{unknown}: it is a parameter of the query here, {path}?{name}=…");
     }
-    if route.belongs_into_call(name) {
-        return format!("{unknown}: it belongs into \"call\", in the form in which the model sent it");
+    if route.belongs_in_call(name) {
+        return format!("{unknown}: it belongs in \"call\", in the form in which the model sent it");
     }
     match route.nearest_member(name) {
         Some(meant) => format!("{unknown}: did you mean \"{meant}\"?"),

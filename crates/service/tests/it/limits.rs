@@ -54,6 +54,9 @@ async fn a_list_keeps_to_what_its_provider_takes() {
     let service = service(numbered(200)).await;
     let all = names(&service.get("/tools/openai?limit=off&list=1").await);
     assert_eq!(all.len(), 205);
+    let report = service.get("/tools/openai?report=true").await;
+    assert_eq!((report.header("x-tool-dialect"), report.header("etag")), (Some("openai-chat"), None));
+    assert!(report.header("x-tool-tokens").is_some());
     for (query, listed, omitted) in [
         ("openai?list=1", 125, Some("80")),
         ("openai-responses-strict?list=1", 125, Some("80")),

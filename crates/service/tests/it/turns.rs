@@ -211,6 +211,7 @@ async fn a_strict_reply_is_recognised_by_its_arguments() {
         (&Value::Null, &json!("openai-responses")),
         "{answer}"
     );
+    assert_eq!(answer["notes"], json!([{"readAs": "openai-responses-strict"}]), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,7 +44,7 @@ async fn unknown_members_of_a_body_are_refused() {
         (
             "/execute",
             r#"{"call":{"name":"multiply"},"arguments":{"a":2,"b":3}}"#,
-            refused("arguments", ": it belongs into \"call\", in the form in which the model sent it"),
+            refused("arguments", ": it belongs in \"call\", in the form in which the model sent it"),
         ),
         (
             "/execute",

@@ -33,7 +33,7 @@ const CASES: &[Case] = &[
     Case { method: "POST", target: "/call_tool", headers: "", body: "{}", status: 415, code: "UNSUPPORTED_MEDIA_TYPE", text: "application/json" },
     Case { method: "POST", target: "/execute", headers: "content-type: application/x-www-form-urlencoded\r\n", body: "a=b", status: 415, code: "UNSUPPORTED_MEDIA_TYPE", text: "application/json" },
     // options of another type
-    Case { method: "POST", target: "/execute", headers: JSON, body: r#"{"call":{"name":"add","args":{"a":1,"b":2}},"coerce":{"a":1}}"#, status: 400, code: "VALIDATION_ERROR", text: "\"coerce\": expected a text, a number or a flag, not an object" },
+    Case { method: "POST", target: "/execute", headers: JSON, body: r#"{"call":{"name":"add","args":{"a":1,"b":2}},"coerce":{"a":1}}"#, status: 400, code: "VALIDATION_ERROR", text: "\"coerce\": expected a string, a number or a boolean, not an object" },
     Case { method: "POST", target: "/execute", headers: JSON, body: r#"{"call":{"name":"add","args":{"a":1,"b":2}},"model":["gpt-5"]}"#, status: 400, code: "VALIDATION_ERROR", text: "\"model\": expected one value, not a list" },
     Case { method: "POST", target: "/convert", headers: JSON, body: r#"{"to":"gemini","tools":[],"defaults":{}}"#, status: 400, code: "VALIDATION_ERROR", text: "\"defaults\": expected" },
     Case { method: "POST", target: "/history", headers: JSON, body: r#"{"from":"openai","to":"gemini","messages":[],"mode":["a"]}"#, status: 400, code: "VALIDATION_ERROR", text: "\"mode\": expected" },

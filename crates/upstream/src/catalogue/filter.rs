@@ -47,23 +47,30 @@ impl ToolFilter {
             && self.importance.is_none_or(|least| tool.importance >= least)
             && either(&self.tags, &|tag| tool.tags.iter().any(|found| **found == **tag))
             && either(&self.groups, &|name| {
-                catalogue.groups.get(name).is_some_and(|group| holds(group, tool))
+                catalogue.groups.get(name).is_some_and(|group| holds(group, tool, catalogue))
             })
     }
 }
 
 /// Whether a group holds a tool.
-fn holds(group: &ToolGroup, tool: &CatalogueTool) -> bool {
+fn holds(group: &ToolGroup, tool: &CatalogueTool, catalogue: &Catalogue) -> bool {
     any_matches(&group.servers, tool.server.as_str())
-        || any_matches(&group.tools, &tool.public_name)
-        // Who writes another server's name means that server.
-        || tool.reserved_for.is_none() && any_matches(&group.tools, &tool.name)
-        || group.tools.iter().any(|pattern| pattern.starts_with("mcp__"))
-            && any_matches(&group.tools, &tool.canonical_name())
-        // As approval and cache name tools.
-        || group.tools.iter().any(|pattern| pattern.contains('/'))
-            && any_matches(&group.tools, &format!("{}/{}", tool.server, tool.name))
+        || group.tools.iter().any(|pattern| names(pattern, tool, catalogue))
         || group.tags.iter().any(|tag| tool.tags.iter().any(|found| **found == **tag))
+}
+
+/// Whether a pattern of a group names a tool. Each pattern is compared with names of its own form only, so that no server can
+/// call a tool like another server's.
+fn names(pattern: &str, tool: &CatalogueTool, catalogue: &Catalogue) -> bool {
+    let is_server = |server: &str| server.contains(['*', '?']) || catalogue.has_server(server);
+    if pattern.split_once('/').is_some_and(|(server, _)| is_server(server)) {
+        // As approval and cache name tools.
+        return matches(pattern, &format!("{}/{}", tool.server, tool.name));
+    }
+    matches(pattern, &tool.public_name)
+        // Who writes another server's name means that server.
+        || tool.reserved_for.is_none() && matches(pattern, &tool.name)
+        || pattern.starts_with("mcp__") && matches(pattern, &tool.canonical_name())
 }
 
 impl Catalogue {
@@ -79,7 +86,7 @@ impl Catalogue {
 
     /// Whether a tool belongs to a group.
     pub fn is_in_group(&self, group: &str, tool: &CatalogueTool) -> bool {
-        self.groups.get(group).is_some_and(|group| holds(group, tool))
+        self.groups.get(group).is_some_and(|group| holds(group, tool, self))
     }
 
     /// The upstreams whose tools all belong to a group, and whether it holds nothing else; `None` if no group has that
@@ -93,6 +100,6 @@ impl Catalogue {
     /// The listed tools of a group; `None` if no group has that name.
     pub fn group(&self, name: &str) -> Option<Vec<&CatalogueTool>> {
         let group = self.groups.get(name)?;
-        Some(self.listed().filter(|tool| holds(group, tool)).collect())
+        Some(self.listed().filter(|tool| holds(group, tool, self)).collect())
     }
 }

@@ -134,8 +134,8 @@ impl Catalogue {
     /// The tool that a caller means.
     ///
     /// With a server: its own name for the tool, then its public name, then its canonical name. Without: the canonical
-    /// name, the public name, the bare name if only one server has it, then the name with its server's prefix. What reads as the canonical name of a server's
-    /// tool never leads to another server.
+    /// name, the public name, the bare name if only one server has it, then the name with its server's prefix. What reads
+    /// as the canonical name of a server's tool never leads to another server.
     pub fn resolve(&self, server: Option<&str>, name: &str) -> Result<&CatalogueTool, LookupError> {
         let Some(server) = server else { return self.resolve_anywhere(name) };
         if !self.has_server(server) {
@@ -166,6 +166,8 @@ impl Catalogue {
                 // Whether or not others have a tool of the same name, a prefix leads to its server.
                 if found.is_empty() {
                     let prefixed = self.reserved.prefixed(name);
+                    let prefixed =
+                        prefixed.filter(|(server, _)| self.reserved.other_owner(name, server).is_none());
                     found.extend(prefixed.filter_map(|(server, tool)| self.get(server.as_str(), tool)));
                 }
                 if let (Some(owner), true) = (owner, found.is_empty()) {

@@ -31,24 +31,33 @@ fn members(kind: ListKind) -> &'static [(&'static str, Rule)] {
     }
 }
 
-/// The entry as clients may see it, and what was wrong with it; `None` if nothing was.
+/// The entry as clients may see it, and what was wrong with it; `None` if it may be shown as it is.
 pub(super) fn conform(kind: ListKind, entry: &RawJson) -> Option<(RawJson, Vec<String>)> {
     let mut object = RawObject::parse(entry).ok()?;
     let mut faults = Vec::new();
-    // Only resources and templates are known by something else than their names, which they need all the same.
-    if kind != ListKind::Prompts && !object.get("name").is_some_and(is_text) {
-        let known_by = if kind == ListKind::Resources { "uri" } else { "uriTemplate" };
+    let mut is_changed = false;
+    // What resources and templates are known by is not their name, which they need all the same.
+    let known_by = match kind {
+        ListKind::Tools | ListKind::Prompts => None,
+        ListKind::Resources => Some("uri"),
+        ListKind::ResourceTemplates => Some("uriTemplate"),
+    };
+    if let Some(known_by) = known_by.filter(|_| !object.get("name").is_some_and(is_text)) {
         let name = object.get(known_by).filter(|value| is_text(value)).map(|value| entry.part(value))?;
         object.set("name", &name).ok()?;
         faults.push(format!("`name` is not a text, so it is shown by its `{known_by}`"));
     }
     for (name, is_allowed) in members(kind) {
-        if object.get(name).is_some_and(|value| !is_allowed(value)) {
+        // Null for what is absent is common, and only some clients refuse it.
+        if object.get(name).is_some_and(|value| value.get() == "null") {
+            object.remove(name);
+            is_changed = true;
+        } else if object.get(name).is_some_and(|value| !is_allowed(value)) {
             object.remove(name);
             faults.push(format!("`{name}` is not of the type that MCP has for it, so it is not shown"));
         }
     }
-    if faults.is_empty() {
+    if faults.is_empty() && !is_changed {
         return None;
     }
     Some((object.to_raw().ok()?, faults))
@@ -95,7 +104,8 @@ mod tests {
         let entry = RawJson::parse(entry.to_owned()).unwrap();
         let conformed = conform(kind, &entry);
         assert_eq!(conformed.as_ref().map(|(shown, _)| shown.as_str()), shown);
-        assert!(conformed.is_none_or(|(_, faults)| !faults.is_empty()));
+        let faults = conformed.map_or(0, |(_, faults)| faults.len());
+        assert_eq!(faults > 0, shown.is_some() && !entry.as_str().contains("\"title\":null"));
     }
 
     #[test]
@@ -104,6 +114,7 @@ mod tests {
         resource(r#"{"uri":"a://1","name":"a","size":3,"x":[1],"annotations":{"priority":0.5}}"#, None);
         resource(r#"{"uri":"a://1"}"#, Some(r#"{"uri":"a://1","name":"a://1"}"#));
         resource(r#"{"uri":"a://1","name":null}"#, Some(r#"{"uri":"a://1","name":"a://1"}"#));
+        resource(r#"{"uri":"a://1","name":"a","title":null}"#, Some(r#"{"uri":"a://1","name":"a"}"#));
         resource(r#"{"uri":"a://1","name":"a","mimeType":5}"#, Some(r#"{"uri":"a://1","name":"a"}"#));
         resource(
             r#"{"uri":"a://1","name":"a","annotations":{"audience":["all"]},"size":"big"}"#,

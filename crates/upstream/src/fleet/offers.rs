@@ -2,6 +2,7 @@
 //! server says that it changed, or it is old.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -80,6 +81,8 @@ struct State {
     late: HashSet<Option<ListKind>>,
     /// What the server said last that it can do.
     can: Option<Capabilities>,
+    /// Digests of the malformed entries that were logged last.
+    malformed: HashMap<ListKind, u64>,
 }
 
 /// A list that the server makes too large.
@@ -156,6 +159,21 @@ impl Offers {
         state.excessive.insert(kind, Excess { failures, until, error });
     }
 
+    /// Logs that entries of a list are malformed, in one line, unless the last line about that list said the same.
+    fn log_malformed(&self, spec: &UpstreamSpec, kind: ListKind, malformed: &[(RawJson, Vec<String>)]) {
+        let mut hasher = DefaultHasher::new();
+        for (entry, faults) in malformed {
+            (entry.as_str(), faults).hash(&mut hasher);
+        }
+        let digest = hasher.finish();
+        let is_known = self.lock().malformed.insert(kind, digest) == Some(digest);
+        if let Some((first, faults)) = malformed.first().filter(|_| !is_known) {
+            let (upstream, count, faults) = (&spec.id, malformed.len(), faults.join("; "));
+            let first: String = first.as_str().chars().take(SHOWN).collect();
+            tracing::warn!(%upstream, count, first, faults, "Some of its {} are malformed.", kind.member());
+        }
+    }
+
     /// The last that is known of a list.
     fn last(&self, kind: ListKind) -> Option<Arc<[RawJson]>> {
         self.lock().lists.get(&kind).map(|kept| Arc::clone(&kept.entries))
@@ -200,8 +218,8 @@ impl Fleet {
         upstream.live()?.instructions().map(str::to_owned)
     }
 
-    /// The resources, templates or prompts of an upstream, as they came but for what MCP does not allow. A server that does not declare them is not
-    /// asked. A list that is not there after `wait` is the last that was read, and the next caller does not wait for it.
+    /// The resources, templates or prompts of an upstream, as they came but for what MCP does not allow. A server that does
+    /// not declare them is not asked. A list that is not there after `wait` is the last that was read, and the next caller does not wait for it.
     pub async fn entries(
         &self,
         id: &str,
@@ -318,21 +336,17 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), 
         Some(ttl) => (Instant::now() + ttl, Then::Wait),
         None => (Instant::now() + AGE, Then::Renew),
     };
-    let entries = listing.entries.into_iter().map(|entry| conformed(spec, kind, entry)).collect();
-    Ok((version, Kept { entries, until, then }))
-}
-
-/// The entry as clients may see it. A server's list is read seldom, so what is wrong in it is logged each time.
-fn conformed(spec: &UpstreamSpec, kind: ListKind, entry: RawJson) -> RawJson {
-    match conform(kind, &entry) {
-        None => entry,
-        Some((shown, faults)) => {
-            let (upstream, faults) = (&spec.id, faults.join("; "));
-            let name: String = shown.as_str().chars().take(SHOWN).collect();
-            tracing::warn!(%upstream, entry = name, faults, "One of its {} is malformed.", kind.member());
-            shown
+    let mut malformed = Vec::new();
+    let shown = listing.entries.into_iter().map(|entry| {
+        let Some((shown, faults)) = conform(kind, &entry) else { return entry };
+        if !faults.is_empty() {
+            malformed.push((shown.clone(), faults));
         }
-    }
+        shown
+    });
+    let entries = shown.collect();
+    upstream.offers.log_malformed(spec, kind, &malformed);
+    Ok((version, Kept { entries, until, then }))
 }
 
 #[cfg(test)]

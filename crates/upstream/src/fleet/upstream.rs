@@ -274,13 +274,13 @@ impl Upstream {
         facts.tools.is_none() && (facts.failures > 0 || self.late.load(Ordering::Relaxed))
     }
 
-    /// Whether a name begins with the prefix that its tools have in the list of all.
+    /// Whether a name begins with its id or with the prefix that its tools have in the list of all.
     pub(super) fn has_prefix_of(&self, name: &str) -> bool {
         let configured = self.spec.prefix.as_deref().filter(|prefix| !prefix.is_empty());
-        let prefix = configured.unwrap_or_else(|| self.spec.id.as_str());
-        name.strip_prefix(prefix)
-            .and_then(|rest| rest.strip_prefix("__"))
-            .is_some_and(|tool| !tool.is_empty())
+        configured.into_iter().chain([self.spec.id.as_str()]).any(|prefix| {
+            let tool = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix("__"));
+            tool.is_some_and(|tool| !tool.is_empty())
+        })
     }
 
     /// Why nothing is ever connected for it; `None` if it can be used.

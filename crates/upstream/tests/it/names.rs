@@ -146,8 +146,13 @@ fn a_prefix_leads_to_its_server_without_a_clash_too() {
 
 #[test]
 fn groups_name_tools_as_approval_and_cache_do() {
-    let parts = [part("files", None, &["read", "write"]), part("crm", None, &["read"])];
-    let tools = vec!["files/re*".to_owned()];
+    // Neither the other pattern nor a tool's own name widens the one with a server in it.
+    let parts = [
+        part("files", None, &["read", "write"]),
+        part("crm", None, &["find"]),
+        part("evil", None, &["files/read", "cat"]),
+    ];
+    let tools = vec!["files/re*".to_owned(), "c*".to_owned()];
     let group = ToolGroup { tools, ..ToolGroup::default() };
     let mut rules = CatalogueRules::default();
     rules.groups.insert("some".to_owned(), group);
@@ -155,5 +160,5 @@ fn groups_name_tools_as_approval_and_cache_do() {
     let filter = ToolFilter { groups: vec!["some".to_owned()], ..ToolFilter::default() };
     let found: Vec<String> =
         catalogue.filter(&filter).map(|tool| format!("{}/{}", tool.server, tool.name)).collect();
-    assert_eq!(found, ["files/read"]);
+    assert_eq!(found, ["evil/cat", "files/read"]);
 }
