@@ -10,15 +10,23 @@ use rustix::fs::OFlags;
 /// Longer files hold no configuration, and a device such as `/dev/zero` never ends.
 const LONGEST: usize = 16 << 20;
 
-/// The text of a file, which may be a pipe.
+/// The text of a file that somebody named. What a shell hands over, such as `/dev/stdin` and `<(command)`, may be a pipe; another
+/// pipe would hold up every reload.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
-    read_handle(&File::open(path)?)
+    if path.starts_with("/dev") || path.starts_with("/proc") {
+        return read_handle(&File::open(path)?);
+    }
+    read_regular_file(path)
 }
 
 /// The text of a regular file. For files that are read again whenever they change: a pipe would block, or be empty by then.
 pub fn read_regular_file(path: &Path) -> io::Result<String> {
     let file = open_unblocked(path)?;
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     read_handle(&file)
@@ -50,6 +58,16 @@ mod tests {
         let refused = read(Path::new("/dev/zero")).map_err(|error| error.to_string());
         assert_eq!(refused, Err("it is longer than 16 MiB".to_owned()));
         let refused = read_regular_file(Path::new("/dev/zero")).map_err(|error| error.to_string());
+        assert_eq!(refused, Err("it is not a regular file".to_owned()));
+    }
+
+    #[test]
+    fn a_pipe_in_a_folder_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let refused = read(&pipe).map_err(|error| error.to_string());
         assert_eq!(refused, Err("it is not a regular file".to_owned()));
     }
 

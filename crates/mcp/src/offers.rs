@@ -7,7 +7,7 @@
 //! or to the only server that has resources at all.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ fn take(server: &UpstreamId, kind: ListKind, entries: &Arc<[RawJson]>, found: &m
     for definition in entries.iter() {
         let Ok(object) = RawObject::parse(definition) else { continue };
         let name = object.get(member).and_then(|name| serde_json::from_str::<Cow<'_, str>>(name.get()).ok());
-        if let Some(name) = name {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
             let own = name.into_owned();
             found.push(Offer {
                 server: server.clone(),
@@ -101,7 +101,16 @@ fn give_names(kind: ListKind, found: &mut [Offer]) {
             *owner = None;
         }
     }
-    for offer in found.iter_mut().filter(|offer| owners.get(&offer.own) == Some(&None)) {
+    // A name that begins with another server's leads to that one, as with tools.
+    let servers: HashSet<UpstreamId> = found.iter().map(|offer| offer.server.clone()).collect();
+    let is_taken = |offer: &Offer| {
+        kind == ListKind::Prompts
+            && servers.iter().filter(|server| **server != offer.server).any(|server| {
+                let name = offer.own.strip_prefix("mcp__").unwrap_or(&offer.own);
+                name.strip_prefix(server.as_str()).is_some_and(|rest| rest.starts_with("__"))
+            })
+    };
+    for offer in found.iter_mut().filter(|offer| owners.get(&offer.own) == Some(&None) || is_taken(offer)) {
         offer.public = match kind {
             ListKind::Tools | ListKind::Prompts => whole_name(&offer.server, &offer.own),
             ListKind::Resources | ListKind::ResourceTemplates => prefixed(&offer.server, &offer.own),
@@ -186,14 +195,31 @@ async fn servers_with_resources(endpoint: &Endpoint, view: &View) -> Vec<Upstrea
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_two_servers_have_gets_their_names() {
-        let offer = |server: &str, own: &str| Offer {
+    fn offer(server: &str, own: &str) -> Offer {
+        Offer {
             server: UpstreamId::new(server),
             own: own.to_owned(),
             public: own.to_owned(),
             definition: RawJson::parse(format!(r#"{{"uri":"{own}","x":1}}"#)).unwrap(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_prompt_does_not_take_the_name_of_another_servers() {
+        let mut found = vec![
+            offer("evil", "p"),
+            offer("evil", "files__p"),
+            offer("evil", "mcp__files__p"),
+            offer("files", "p"),
+            offer("files", "files__own"),
+        ];
+        give_names(ListKind::Prompts, &mut found);
+        let names: Vec<&str> = found.iter().map(|offer| offer.public.as_str()).collect();
+        assert_eq!(names, ["evil__p", "evil__files__p", "evil__mcp__files__p", "files__p", "files__own"]);
+    }
+
+    #[test]
+    fn what_two_servers_have_gets_their_names() {
         let mut found = vec![offer("a", "x://1"), offer("b", "x://1"), offer("b", "x://2")];
         give_names(ListKind::Resources, &mut found);
         let names: Vec<&str> = found.iter().map(|offer| offer.public.as_str()).collect();

@@ -87,7 +87,7 @@ impl Runtime {
     pub async fn catalogue_for(&self, server: Option<&str>, name: &str) -> Result<Arc<Catalogue>, Failure> {
         let fleet = self.fleet();
         let catalogue = fleet.catalogue();
-        let name = &*self.canonical(name);
+        let name = &*self.canonical(server, name);
         let named = match server {
             Some(server) => Some(
                 named_server(fleet, self.default_server(), server)
@@ -128,7 +128,7 @@ impl Runtime {
         server: Option<&str>,
         name: &str,
     ) -> Result<&'c CatalogueTool, Failure> {
-        let name = &*self.canonical(name);
+        let name = &*self.canonical(server, name);
         let is_plain = server.is_none() && !name.starts_with("mcp__");
         let default = self.default_server();
         let named = server.and_then(|server| named_server(self.fleet(), default, server));
@@ -157,9 +157,13 @@ impl Runtime {
         Err(self.not_found(Sought { server, name, implied }, &error, text))
     }
 
-    /// The name of a tool, with its server's own name where it is canonical and says `default`.
-    pub(crate) fn canonical<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        with_named_server(self.fleet(), self.default_server(), name)
+    /// The name of a tool, with its server's own name where it is canonical and says `default`. Where a server is named, names
+    /// are that server's own.
+    pub(crate) fn canonical<'n>(&self, server: Option<&str>, name: &'n str) -> Cow<'n, str> {
+        match server {
+            Some(_) => Cow::Borrowed(name),
+            None => with_named_server(self.fleet(), self.default_server(), name),
+        }
     }
 
     /// A server's own name, where `default` may stand for it.

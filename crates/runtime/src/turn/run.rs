@@ -167,9 +167,11 @@ impl Turn {
             return Box::pin(self.call_search(runtime, context, call, found, permit)).await;
         }
         // Names of the list come first, whatever they look like.
-        let found = self.find(&call.name).or_else(|error| match runtime.canonical(&call.name) {
-            Cow::Owned(canonical) => self.find(&canonical),
-            Cow::Borrowed(_) => Err(error),
+        let found = self.find(&call.name).or_else(|error| {
+            match runtime.canonical(self.options.named_server(), &call.name) {
+                Cow::Owned(canonical) => self.find(&canonical),
+                Cow::Borrowed(_) => Err(error),
+            }
         });
         let tool = found.map_err(|error| {
             let error = self.as_shown(error);

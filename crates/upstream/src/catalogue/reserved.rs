@@ -8,6 +8,9 @@ use std::collections::HashMap;
 
 use gateway_config::{UpstreamId, UpstreamSpec};
 
+/// The word for the server that is meant where none is named.
+const DEFAULT: &str = "default";
+
 /// What stands between a prefix and the name of a tool.
 const SEPARATOR: &str = "__";
 
@@ -36,6 +39,11 @@ impl Reserved {
         for id in ids {
             reserved.add(id, id.as_str());
         }
+        // `default` stands for a server whatever that is called, so that no tool may take such a name either.
+        let default = UpstreamId::new(DEFAULT);
+        let prefix = format!("mcp{SEPARATOR}{DEFAULT}");
+        reserved.similar.entry(normalised(&prefix)).or_insert_with(|| vec![default.clone()]);
+        reserved.exact.entry(prefix).or_insert_with(|| vec![default]);
         reserved
     }
 

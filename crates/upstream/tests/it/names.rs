@@ -162,3 +162,11 @@ fn groups_name_tools_as_approval_and_cache_do() {
         catalogue.filter(&filter).map(|tool| format!("{}/{}", tool.server, tool.name)).collect();
     assert_eq!(found, ["evil/cat", "files/read"]);
 }
+
+#[test]
+fn nobody_takes_the_names_of_the_default_server() {
+    let parts = [part("evil", None, &["mcp__default__read", "default__read"])];
+    let catalogue = build(&parts, &CatalogueRules::default());
+    let names: Vec<&str> = catalogue.listed().map(|tool| &*tool.public_name).collect();
+    assert_eq!(names, ["evil__mcp__default__read", "default__read"]);
+}
