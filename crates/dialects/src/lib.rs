@@ -36,5 +36,5 @@ pub use tool::{input_schema, schema_pointer, with_input_schema};
 pub use transform::{LoneSchema, TransformedSchema};
 pub use translate::{StrictRoom, ToolTranslation, Translation, Translator};
 pub use unrepeated::from_slice;
-pub use wire::{calls, history, results, stream};
+pub use wire::{calls, history, request as requests, results, stream};
 pub use work::{TooMuchWork, Work};

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::calls::{ARGS, Layout, Malformed, inner, part_signature};
 use super::chat;
 use super::history::{Conversation, Message, Writer};
+use super::request::{ModelRequest, RequestBody, ToolChoice};
 use super::results::{Prepared, text_or_list};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -40,6 +41,23 @@ impl WireFormat for Functions {
         });
         written.messages = answer_in_turn(written.messages);
         written
+    }
+
+    fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
+        if let Some(functions) = request.tools {
+            body.set_tools("functions", functions, ("", ""));
+            let choice = match request.tool_choice {
+                ToolChoice::Auto => json!("auto"),
+                ToolChoice::None => json!("none"),
+                // There is no word for any of them.
+                ToolChoice::Required => json!("auto"),
+                ToolChoice::Named(name) => json!({"name": name}),
+            };
+            body.set("function_call", choice);
+        }
+        body.settings.take("parallel_tool_calls");
+        chat::write_common(request, body);
+        true
     }
 }
 

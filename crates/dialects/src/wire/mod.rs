@@ -2,7 +2,7 @@
 //!
 //! Each wire format has a module of its own that holds everything of that format, behind [`WireFormat`]. What all formats share
 //! stands beside them: [`calls`] finds calls in replies, [`stream`] assembles them from pieces, [`results`] arranges what tools
-//! return, [`history`] splits conversations into turns. Calls and results that are written as plain text go through any of the
+//! return, [`history`] splits conversations into turns, [`request`] asks a model for the next one. Calls and results that are written as plain text go through any of the
 //! formats; what is special about them is in [`text`] and in [`calls::text`].
 //!
 //! To add a format: a module that implements [`WireFormat`], its name in [`Protocol`], and its line in [`format`].
@@ -18,6 +18,7 @@ mod mcp;
 mod messages;
 mod object;
 mod ollama;
+pub mod request;
 mod responses;
 pub mod results;
 pub mod stream;
@@ -29,6 +30,7 @@ use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 pub(crate) use crate::schema::Members;
 use calls::{Envelope, Layout, Malformed, Reply};
 use history::{Block, Conversation, Message, Reader, Writer, Written};
+use request::{ModelRequest, RequestBody};
 use results::{Media, Prepared, note};
 use stream::{State, StreamEvent};
 
@@ -168,6 +170,11 @@ pub(crate) trait WireFormat: Sync {
 
     // Conversations.
 
+    /// Items of reasoning as messages of the model.
+    fn reasoning_messages(&self, items: &[Value]) -> Vec<Value> {
+        vec![self.message("assistant", items.to_vec().into())]
+    }
+
     /// Reads `given` onto the end of `messages`.
     fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
         chat::read(reader, given, messages);
@@ -186,4 +193,11 @@ pub(crate) trait WireFormat: Sync {
 
     /// Writes `messages`.
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation;
+
+    // Requests.
+
+    /// Writes a request to a model; `false` if models are not asked in this format.
+    fn write_request(&self, _request: &ModelRequest<'_>, _body: &mut RequestBody<'_>) -> bool {
+        false
+    }
 }

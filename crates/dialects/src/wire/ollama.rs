@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::calls::Envelope;
 use super::chat;
 use super::history::{Block, Conversation, Message, ToolUseBlock, Writer, Written};
+use super::request::{AnswerFormat, ModelRequest, RequestBody};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, UsageMembers, WireFormat};
@@ -82,6 +83,44 @@ impl WireFormat for Ollama {
 
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
         chat::write(writer, messages, "content", function)
+    }
+
+    fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
+        if let Some(tools) = request.tools {
+            body.set_tools("tools", tools, ("", ""));
+        }
+        body.set("model", request.model);
+        body.set("messages", request.conversation.messages.clone());
+        body.set("stream", request.stream);
+        let mut options = match body.settings.take("options") {
+            Some(Value::Object(options)) => options.clone(),
+            Some(_) | None => Object::new(),
+        };
+        let same = [
+            "temperature",
+            "top_p",
+            "top_k",
+            "min_p",
+            "seed",
+            "presence_penalty",
+            "frequency_penalty",
+            "num_ctx",
+        ];
+        for name in same {
+            options.extend(body.settings.take(name).map(|value| (name.to_owned(), value.clone())));
+        }
+        let most = body.settings.take_first(&["max_completion_tokens", "max_tokens"]);
+        options.extend(most.map(|value| ("num_predict".to_owned(), value.clone())));
+        options.extend(body.settings.take_stops().map(|stops| ("stop".to_owned(), stops)));
+        body.set_object("options", options);
+        match body.settings.take_answer_format() {
+            Some(AnswerFormat::Json) => body.set("format", "json"),
+            Some(AnswerFormat::Schema(format)) => body.set_some("format", format.get("schema").cloned()),
+            None => {}
+        }
+        body.settings.take("stream_options");
+        body.copy(&["think", "keep_alive", "format"]);
+        true
     }
 }
 

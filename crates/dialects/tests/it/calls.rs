@@ -160,7 +160,7 @@ fn chat() {
                     {"index": 1, "message": {"role": "assistant", "content": "other"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 2},
     });
-    let usage = Some(Usage { input_tokens: 1, output_tokens: 2 });
+    let usage = Some(Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0 });
     check(&response, &Reply { stop: Some("tool_calls".into()), usage, ..reply(Protocol::Chat, both()) });
     // Bare, as seed 004 sends it.
     let bare = json!({"name": "add", "arguments": "{\"a\":1}"});
@@ -326,7 +326,7 @@ fn converse() {
     check(&message, &all());
     let response =
         json!({"output": {"message": message}, "stopReason": "tool_use", "usage": {"inputTokens": 1}});
-    let usage = Some(Usage { input_tokens: 1, output_tokens: 0 });
+    let usage = Some(Usage { input_tokens: 1, output_tokens: 0, cached_tokens: 0 });
     check(&response, &Reply { stop: Some("tool_use".into()), usage, ..all() });
 }
 

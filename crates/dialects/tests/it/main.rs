@@ -30,6 +30,7 @@ mod published_forms;
 mod recursion;
 mod repeated;
 mod repeated_results;
+mod requests;
 mod results;
 mod schemas_inside;
 mod seeds;

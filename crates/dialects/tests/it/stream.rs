@@ -40,7 +40,7 @@ fn stop(reason: &str) -> StreamEvent {
 }
 
 fn used(input_tokens: u64, output_tokens: u64) -> StreamEvent {
-    StreamEvent::Usage(Usage { input_tokens, output_tokens })
+    StreamEvent::Usage(Usage { input_tokens, output_tokens, cached_tokens: 0 })
 }
 
 fn run(protocol: Protocol, chunks: &[Value]) -> Vec<StreamEvent> {
@@ -591,7 +591,7 @@ fn usage_is_the_last_one_and_absent_counts_are_zero() {
     assert_eq!(run(Protocol::Chat, &chunks), [used(2, 3)]);
     assert_eq!(run(Protocol::Chat, &[chunk(json!({"prompt_tokens": 4}))]), [used(4, 0)]);
     assert_eq!(run(Protocol::Chat, &[]), []);
-    let usage = serde_json::to_value(Usage { input_tokens: 1, output_tokens: 2 }).unwrap();
+    let usage = serde_json::to_value(Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0 }).unwrap();
     assert_eq!(usage, json!({"inputTokens": 1, "outputTokens": 2}));
 }
 

@@ -2,11 +2,13 @@
 
 mod plain;
 mod read;
+mod request;
 mod stream;
 mod write;
 
 pub use plain::PlainCall;
 pub(crate) use read::read;
+pub(crate) use request::write_common;
 pub(crate) use stream::{listed, push, push_speech};
 pub(crate) use write::{Said, assistant, function, write};
 
@@ -14,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, inner};
 use super::history::{Conversation, Message, Writer};
+use super::request::{ModelRequest, RequestBody};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -60,6 +63,11 @@ impl WireFormat for Chat {
 
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
         write(writer, messages, "content", function)
+    }
+
+    fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
+        request::write(request, body);
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! `generateContent`: calls, results and reasoning are parts of contents.
 
 mod history;
+mod request;
 mod stream;
 
 use serde_json::{Map, Value, json};
@@ -8,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::calls::{ARGS, Envelope, Layout, Malformed, Reply, inner, part_signature};
 use super::functions::part;
 use super::history::{Conversation, Message, PartList, Reader, Writer};
+use super::request::{ModelRequest, RequestBody};
 use super::results::{Media, Part, Prepared, Source};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, UsageMembers, WireFormat};
@@ -134,6 +136,11 @@ impl WireFormat for GenerateContent {
             assistant: history::model_parts,
         };
         writer.part_list(messages, &list)
+    }
+
+    fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
+        request::write(request, body);
+        true
     }
 }
 

@@ -26,6 +26,16 @@ impl TranslatedTools {
         codec
     }
 
+    /// Tools by the name that the model knows, the name in MCP, and how arguments travel.
+    pub fn of<'t>(tools: impl IntoIterator<Item = (&'t str, &'t str, &'t Plan)>) -> Self {
+        let mut codec = Self::default();
+        for (wire_name, name, plan) in tools {
+            codec.names.insert(wire_name.to_owned(), name.to_owned());
+            codec.tools.insert(name.to_owned(), (wire_name.to_owned(), plan.clone()));
+        }
+        codec
+    }
+
     /// The name by which the model knows the tool that MCP calls `mcp_name`.
     pub(super) fn wire_name(&self, mcp_name: &str) -> String {
         self.tools.get(mcp_name).map_or_else(|| mcp_name.to_owned(), |(name, _)| name.clone())

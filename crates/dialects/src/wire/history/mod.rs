@@ -7,6 +7,7 @@
 mod codec;
 mod neutral;
 mod read;
+mod reply;
 mod transfer;
 mod turns;
 mod write;
@@ -17,6 +18,7 @@ pub use neutral::{
     ToolResultBlock, ToolUseBlock,
 };
 pub use read::from_dialect;
+pub use reply::reply_message;
 pub use transfer::{TransferMode, transfer};
 pub use write::to_dialect;
 

@@ -1,6 +1,7 @@
 //! The Messages API: calls, results and reasoning are blocks of messages.
 
 mod history;
+mod request;
 mod stream;
 
 pub(crate) use history::{assistant, role};
@@ -9,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::calls::{INPUT, Layout, Malformed, Reply};
 use super::history::{Conversation, Message, PartList, Reader, ToolUseBlock, Writer};
+use super::request::{ModelRequest, RequestBody};
 use super::results::{Media, MediaKind, Part, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, UsageMembers, WireFormat};
@@ -112,6 +114,11 @@ impl WireFormat for Messages {
             assistant: |writer, at, blocks| assistant(writer, at, blocks, tool_use, thinking),
         };
         writer.part_list(messages, &list)
+    }
+
+    fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
+        request::write(request, body);
+        true
     }
 }
 

@@ -1,12 +1,14 @@
 //! The Responses API: calls and results are items beside messages.
 
 mod history;
+mod request;
 mod stream;
 
 use serde_json::{Value, json};
 
 use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, Reply};
 use super::history::{Conversation, Message, Reader, Writer};
+use super::request::{ModelRequest, RequestBody};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, UsageMembers, WireFormat};
@@ -90,7 +92,16 @@ impl WireFormat for Responses {
         history::read(reader, given, messages);
     }
 
+    fn reasoning_messages(&self, items: &[Value]) -> Vec<Value> {
+        items.to_vec()
+    }
+
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
         writer.message_list(messages, history::assistant)
+    }
+
+    fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
+        request::write(request, body);
+        true
     }
 }

@@ -128,11 +128,30 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
+    /// How many of those read the provider had from earlier requests.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
 }
+
+/// Where APIs count tokens that they had from earlier requests.
+const CACHED: [&str; 5] = [
+    "/prompt_tokens_details/cached_tokens",
+    "/input_tokens_details/cached_tokens",
+    "/cache_read_input_tokens",
+    "/cachedContentTokenCount",
+    "/prompt_cache_hit_tokens",
+];
 
 impl Usage {
     /// Takes the counts that are there under these names; what is missing stays as it was.
     pub(crate) fn take(&mut self, counts: &Object, input: &str, output: &str) {
+        let cached = CACHED.iter().find_map(|path| {
+            let mut steps = path.split('/').skip(1);
+            steps.next().and_then(|first| steps.try_fold(counts.get(first)?, |value, step| value.get(step)))
+        });
+        if let Some(cached) = cached.and_then(count) {
+            self.cached_tokens = cached;
+        }
         if let Some(count) = counts.get(input).and_then(count) {
             self.input_tokens = count;
         }
@@ -359,6 +378,11 @@ impl State {
         }
         out.extend(self.usage.take().map(StreamEvent::Usage));
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A count, also where it was written as a float.

@@ -94,37 +94,40 @@ pub(crate) fn read_chunks(
     let mut assembler = Assembler::new(protocol, stream);
     let mut reply = Reply { protocol: options.protocol.or(Some(protocol)), ..Reply::default() };
     for chunk in chunks {
-        assembler.push(chunk).into_iter().try_for_each(|event| take(&mut reply, event))?;
+        assembler.push(chunk).into_iter().try_for_each(|event| reply.take(event))?;
     }
-    assembler.finish().into_iter().try_for_each(|event| take(&mut reply, event))?;
+    assembler.finish().into_iter().try_for_each(|event| reply.take(event))?;
     reply.written = reply.calls.iter().find_map(|call| call.written);
     Ok(reply)
 }
 
-fn take(reply: &mut Reply, event: StreamEvent) -> Result<(), CallError> {
-    match event {
-        StreamEvent::Text(text) => reply.text.push_str(&text),
-        StreamEvent::Reasoning(text) => reply.reasoning.push_str(&text),
-        StreamEvent::ReasoningItem(item) => reply.reasoning_items.push(item),
-        StreamEvent::Signature(signature) => reply.signature = Some(signature),
-        StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete }) => reply.calls.push(call),
-        // Arguments that were cut must not be run, even where they look complete.
-        StreamEvent::Call(StreamedCall { call, outcome: Outcome::Limited | Outcome::Unfinished }) => {
-            return Err(unreadable(&format!("it ends in the middle of the call of `{}`", call.name)));
+impl Reply {
+    /// Adds what a stream brought. An error means that the reply cannot be used: it broke off in a call, or is one.
+    pub fn take(&mut self, event: StreamEvent) -> Result<(), CallError> {
+        match event {
+            StreamEvent::Text(text) => self.text.push_str(&text),
+            StreamEvent::Reasoning(text) => self.reasoning.push_str(&text),
+            StreamEvent::ReasoningItem(item) => self.reasoning_items.push(item),
+            StreamEvent::Signature(signature) => self.signature = Some(signature),
+            StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete }) => self.calls.push(call),
+            // Arguments that were cut must not be run, even where they look complete.
+            StreamEvent::Call(StreamedCall { call, outcome: Outcome::Limited | Outcome::Unfinished }) => {
+                return Err(unreadable(&format!("it ends in the middle of the call of `{}`", call.name)));
+            }
+            StreamEvent::Stop(reason) => self.stop = Some(reason),
+            StreamEvent::Error(error) => {
+                let text = error.get("message").unwrap_or(&error);
+                let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
+                return Err(unreadable(&format!("it brings an error: {text}")));
+            }
+            StreamEvent::TooManyCalls(limit) => {
+                return Err(unreadable(&format!("it has more than {limit} calls")));
+            }
+            StreamEvent::Skipped(skipped) => self.skip(skipped),
+            StreamEvent::Usage(usage) => self.usage = Some(usage),
         }
-        StreamEvent::Stop(reason) => reply.stop = Some(reason),
-        StreamEvent::Error(error) => {
-            let text = error.get("message").unwrap_or(&error);
-            let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
-            return Err(unreadable(&format!("it brings an error: {text}")));
-        }
-        StreamEvent::TooManyCalls(limit) => {
-            return Err(unreadable(&format!("it has more than {limit} calls")));
-        }
-        StreamEvent::Skipped(skipped) => reply.skip(skipped),
-        StreamEvent::Usage(usage) => reply.usage = Some(usage),
+        Ok(())
     }
-    Ok(())
 }
 
 /// Whether a text is one of server-sent events: it begins with a field, and has data that is JSON.

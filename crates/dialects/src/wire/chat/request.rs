@@ -1,0 +1,31 @@
+//! Requests of Chat Completions.
+
+use serde_json::json;
+
+use crate::wire::request::{ModelRequest, RequestBody};
+
+/// Writes a request with `tools`.
+pub(super) fn write(request: &ModelRequest<'_>, body: &mut RequestBody<'_>) {
+    if let Some(tools) = request.tools {
+        body.set_tools("tools", tools, ("", ""));
+        body.set_some("tool_choice", request.tool_choice.chat());
+    } else {
+        // Refused without tools.
+        body.settings.take("parallel_tool_calls");
+    }
+    write_common(request, body);
+}
+
+/// Writes everything but the tools.
+pub(crate) fn write_common(request: &ModelRequest<'_>, body: &mut RequestBody<'_>) {
+    body.set("model", request.model);
+    body.set("messages", request.conversation.messages.clone());
+    body.set("stream", request.stream);
+    if request.stream {
+        // Only then a stream says what it cost.
+        body.set("stream_options", json!({"include_usage": true}));
+    } else {
+        body.settings.take("stream_options");
+    }
+    body.copy_rest();
+}
