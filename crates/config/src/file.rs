@@ -219,8 +219,8 @@ impl Parts {
         }
         if role == Role::Whole {
             Fields::read(&context, "", &overlay.members, |at| {
-                // Who has tools needs no servers.
-                self.has_servers |= at.has("tools") || at.has("resources");
+                // Who has tools or models needs no servers.
+                self.has_servers |= at.has("tools") || at.has("resources") || at.has("models");
                 self.read_fields(at);
             });
         }

@@ -31,6 +31,11 @@ impl Secret {
         Self(text.into())
     }
 
+    /// The text, for whoever it was meant for.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
     /// The SHA-256 that the key is known by: the one that it is configured as, else its own.
     pub fn hash(&self) -> [u8; 32] {
         hash_of(&self.0)

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fields::describe;
 use crate::file::Parts;
+use crate::models::model_schema;
 use crate::registry::tool_schema;
 use crate::server::server_schema;
 use crate::servers::SERVER_BLOCKS;
@@ -13,7 +14,7 @@ use crate::variables::describe_variables;
 pub fn json_schema() -> Value {
     let mut top = describe(|at| Parts::default().read_fields(at));
     describe_variables(&mut top);
-    let needed = SERVER_BLOCKS.iter().chain(&["mcp", "tools", "resources"]);
+    let needed = SERVER_BLOCKS.iter().chain(&["mcp", "tools", "resources", "models"]);
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Configuration of MCP Tool Gateway",
@@ -21,6 +22,6 @@ pub fn json_schema() -> Value {
         "allowTrailingCommas": true,
         "properties": top["properties"].take(),
         "anyOf": needed.map(|name| json!({"required": [name]})).collect::<Vec<_>>(),
-        "$defs": {"server": server_schema(), "tool": tool_schema()},
+        "$defs": {"model": model_schema(), "server": server_schema(), "tool": tool_schema()},
     })
 }

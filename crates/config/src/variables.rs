@@ -16,8 +16,8 @@ use crate::servers::SERVER_BLOCKS;
 /// How all these variables begin.
 const PREFIX: &str = "MCP_GATEWAY";
 
-/// Members that are no settings, but servers, tools and what belongs to them.
-const NO_SETTINGS: [&str; 4] = ["$schema", "inputs", "tools", "resources"];
+/// Members that are no settings, but servers, tools, models and what belongs to them.
+const NO_SETTINGS: [&str; 5] = ["$schema", "inputs", "tools", "resources", "models"];
 
 /// A setting, and the variable that sets it.
 pub(crate) struct Key {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::fields::Words;
 use crate::key::Secret;
 use crate::level::LogLevel;
+use crate::models::{LoopConfig, ModelSpec};
 use crate::spec::Approval;
 
 pub(crate) use read::read;
@@ -66,6 +67,10 @@ pub struct ServiceConfig {
     pub log: LogConfig,
     /// The MCP endpoint.
     pub mcp: McpConfig,
+    /// The models that can be asked, in the order of the file.
+    pub models: Vec<ModelSpec>,
+    /// Bounds of the loop that runs their calls.
+    pub agent: LoopConfig,
     /// Dialect files to add to the built-in ones.
     pub dialect_files: Vec<PathBuf>,
     /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Not kept if absent.
@@ -278,6 +283,8 @@ impl Default for ServiceConfig {
             approval: ApprovalConfig::default(),
             log: LogConfig::default(),
             mcp: McpConfig::default(),
+            models: Vec::new(),
+            agent: LoopConfig::default(),
             dialect_files: Vec::new(),
             data: None,
             log_level: None,

@@ -13,6 +13,7 @@ use super::{
 use crate::environment::Environment;
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, time_within};
 use crate::level::LogLevel;
+use crate::models::{read_loop, read_models};
 use crate::problem::Problem;
 use crate::server::servers_schema;
 use crate::servers::is_of_opencode;
@@ -65,6 +66,10 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
         // Another program's, as we have only an object there.
         item.warn("is no object, so it is not used");
     }
+    config.models = read_models(at, key_variables);
+    let about = "Bounds of the loop that runs the calls of models.";
+    at.object("loop", about, |at| read_loop(&mut config.agent, at));
+    config.agent.model = environment.non_empty("ARGO_DEFAULT_MODEL").or(config.agent.model.take());
     log(&mut config, at);
     config.log_level = log_level(at);
     config

@@ -6,6 +6,7 @@ mod config;
 mod config_files;
 mod documented;
 mod invalid_entries;
+mod models;
 mod service;
 mod tools;
 mod workspace;
