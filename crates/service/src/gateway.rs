@@ -37,6 +37,9 @@ pub(crate) struct ServiceState {
     pub(crate) metrics: Metrics,
     pub(crate) idempotency: Idempotency,
     mcp: Endpoint,
+    /// The models, and the loop over them.
+    #[cfg(feature = "agent")]
+    pub(crate) completions: gateway_agent::completions::Completions,
     /// Whose turn it is to translate what a request brought.
     pub(crate) turns: Turns,
     /// The bytes of long bodies that are being read, over all callers.
@@ -63,6 +66,8 @@ impl Gateway {
     pub fn over(runtime: Runtime) -> Self {
         let state = ServiceState {
             mcp: Endpoint::new(runtime.clone()),
+            #[cfg(feature = "agent")]
+            completions: gateway_agent::completions::Completions::new(runtime.clone()),
             metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
             idempotency: Idempotency::default(),
             turns: Turns::default(),

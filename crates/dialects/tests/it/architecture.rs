@@ -41,8 +41,22 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["gateway-config", "gateway-protocol", "gateway-runtime", "gateway-search", "gateway-upstream"],
     ),
     (
+        "gateway-agent",
+        &[
+            "gateway-builtin",
+            "gateway-config",
+            "gateway-dialects",
+            "gateway-notation",
+            "gateway-process",
+            "gateway-protocol",
+            "gateway-runtime",
+            "gateway-store",
+        ],
+    ),
+    (
         "gateway-service",
         &[
+            "gateway-agent",
             "gateway-notation",
             "gateway-mcp",
             "gateway-config",
@@ -57,6 +71,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "mcp-tool-gateway",
         &[
+            "gateway-agent",
             "gateway-config",
             "gateway-notation",
             "gateway-dialects",

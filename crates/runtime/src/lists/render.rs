@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gateway_dialects::{Plan, StrictRoom, ToolTranslation, Translator, estimate_tokens};
 use gateway_protocol::{RawJson, RawObject};
@@ -350,6 +350,7 @@ impl Writer {
             room: request.room(translator.dialect().limits.tools),
             forms: translator.forms(),
             finder: self.finder,
+            codec: OnceLock::new(),
             catalogue,
         })
     }
@@ -402,6 +403,7 @@ pub(super) fn render_raw(
         room,
         forms: Vec::new(),
         finder: None,
+        codec: OnceLock::new(),
         catalogue,
     })
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use gateway_dialects::history::TranslatedTools;
 use gateway_dialects::{Dialect, Plan};
 use gateway_search::MetaTool;
 use gateway_upstream::{Catalogue, CatalogueTool};
@@ -77,6 +78,8 @@ pub struct Rendered {
     pub forms: Vec<Arc<Dialect>>,
     /// What the three tools of search look through, where they are in the list.
     pub finder: Option<Arc<Finder>>,
+    /// Names and arguments as the model knows them; made when a conversation needs it.
+    pub(super) codec: OnceLock<Arc<TranslatedTools>>,
 }
 
 impl Rendered {
@@ -89,6 +92,20 @@ impl Rendered {
     pub fn tool(&self, wire_name: &str) -> Option<(&CatalogueTool, &Plan)> {
         let Entry { target, plan } = self.tools.get(wire_name)?;
         Some((self.catalogue.tools().get(target.index()?)?, plan))
+    }
+
+    /// Names and arguments as the model knows them, for conversations. Tools have the names of the catalogue there.
+    pub fn codec(&self) -> &Arc<TranslatedTools> {
+        self.codec.get_or_init(|| {
+            let named = |(wire_name, entry): (&'_ Box<str>, &'_ Entry)| {
+                let tool = self.catalogue.tools().get(entry.target.index()?)?;
+                Some((wire_name.clone(), tool.public_name.clone(), entry.plan.clone()))
+            };
+            let tools: Vec<_> = self.tools.iter().filter_map(named).collect();
+            Arc::new(TranslatedTools::of(
+                tools.iter().map(|(wire, name, plan)| (wire.as_ref(), name.as_ref(), plan)),
+            ))
+        })
     }
 
     /// What the model calls a tool of a server.

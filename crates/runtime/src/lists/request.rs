@@ -152,6 +152,13 @@ impl ListRequest {
         }
     }
 
+    /// The same with only the tools of these patterns and groups; all if none are given.
+    pub fn only(mut self, lists: &Lists, names: Vec<String>, groups: Vec<String>) -> Result<Self, Failure> {
+        check_groups(lists, &groups)?;
+        (self.filter.names, self.filter.groups) = (names, groups);
+        Ok(self)
+    }
+
     /// How much of it a provider with this limit takes; 0 means that it has none.
     pub(super) fn room(&self, provider_takes: usize) -> Room {
         let tools = match self.most_tools {

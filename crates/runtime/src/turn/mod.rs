@@ -6,7 +6,7 @@ mod request;
 mod run;
 mod search;
 
-use self::offered::OfferedList;
+pub use self::offered::OfferedList;
 pub use self::request::{ModelOutput, TurnRequest};
 pub use self::run::TurnRun;
 
@@ -114,8 +114,7 @@ impl Turn {
         }
         let is_xml = reply.written == Some(Notation::Xml);
         let reply = if reads_text || is_xml {
-            let (runtime, rendered, coerce) = (runtime.clone(), Arc::clone(&rendered), options.coerce);
-            let tools = Arc::new(OfferedList { runtime, rendered, coerce });
+            let tools = Arc::new(OfferedList::new(runtime.clone(), Arc::clone(&rendered), options.coerce));
             let text = match reply.written {
                 // XML says no types: the schemas of the tools do, so that "007" stays a text where a text is wanted.
                 Some(_) => TextScan::Whole(tools),
@@ -156,6 +155,26 @@ impl Turn {
         };
         turn.name_calls(runtime.call_ids());
         Ok(turn)
+    }
+
+    /// A turn of a model that was given `rendered`, the list that `list` asks for. Arguments are mended and coerced where that is
+    /// certain; nobody can be asked anything.
+    pub fn of_reply(
+        runtime: &Runtime,
+        reply: Reply,
+        list: ListRequest,
+        rendered: Arc<Rendered>,
+    ) -> Result<Self, Failure> {
+        let dialect = match &rendered.dialect {
+            Some(dialect) => Arc::clone(dialect),
+            None => list.dialect(runtime.lists())?,
+        };
+        let own = dialect.name.split('+').next().unwrap_or(&dialect.name);
+        let origin = Origin { transport: PLAIN, provider: Some(own.into()) };
+        let search = rendered.finder.is_some().then(|| Arc::clone(&rendered));
+        let dialects = runtime.ready_dialects();
+        let options = TurnOptions::of_model();
+        Ok(Self { reply, dialects, dialect, origin, rendered, search, list, is_detected: false, options })
     }
 
     /// Gives calls without an id one that no other call of the gateway has, in the form that the provider takes.

@@ -15,13 +15,18 @@ use crate::validators::coerced;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
 #[derive(Debug)]
-pub(super) struct OfferedList {
-    pub(super) runtime: Runtime,
-    pub(super) rendered: Arc<Rendered>,
-    pub(super) coerce: bool,
+pub struct OfferedList {
+    runtime: Runtime,
+    rendered: Arc<Rendered>,
+    coerce: bool,
 }
 
 impl OfferedList {
+    /// The tools of `rendered`; `coerce` says whether values may be turned into the types that a schema wants.
+    pub fn new(runtime: Runtime, rendered: Arc<Rendered>, coerce: bool) -> Self {
+        Self { runtime, rendered, coerce }
+    }
+
     /// The input schema of a tool of search, where these stand for the list.
     fn search_schema(&self, name: &str) -> Option<(Value, &Plan)> {
         let (tool, finder, plan) = self.rendered.meta_tool(name)?;

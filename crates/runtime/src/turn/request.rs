@@ -121,6 +121,21 @@ pub(super) struct TurnOptions {
 }
 
 impl TurnOptions {
+    /// For a model that the gateway itself asks.
+    pub(super) fn of_model() -> Self {
+        Self {
+            server: None,
+            text: None,
+            coerce: true,
+            fill: false,
+            bad_arguments: BadArguments::Repair,
+            mode: ResultMode::Raw,
+            style: ErrorStyle::Plain,
+            results: ResultOptions::default(),
+            answerer: None,
+        }
+    }
+
     pub(super) fn read(parameters: &Parameters) -> Result<Self, Failure> {
         let text = parameters.word("text", &TextCalls::WORDS)?;
         let coerce = parameters.flag("coerceArguments")? || parameters.flag("coerce")?;

@@ -147,6 +147,23 @@ impl TurnRun {
 }
 
 impl Turn {
+    /// Runs the call at `index`. `permit` is its room in the log.
+    pub async fn run_call(
+        &self,
+        runtime: &Runtime,
+        context: &RequestContext,
+        index: usize,
+        permit: Permit,
+    ) -> CallOutcome {
+        match self.call(runtime, context, (index, CallState::Ahead, Some(permit)), |_| None).await {
+            CallState::Done(outcome) => outcome,
+            // Nobody was said to answer, so nothing waits.
+            CallState::Ahead | CallState::Waiting(_) => {
+                CallOutcome::not_found(Failure::Internal("the call was not run".to_owned()))
+            }
+        }
+    }
+
     /// Runs one call: from its begin, or from where it waits for answers.
     async fn call(
         &self,

@@ -1,5 +1,7 @@
 //! The description of the HTTP face: one table of routes, and the OpenAPI document made from it.
 
+#[cfg(feature = "agent")]
+mod agent;
 mod document;
 mod find;
 mod known;

@@ -40,6 +40,10 @@ pub(crate) enum Action {
     UnregisterTool,
     Approvals,
     Approve,
+    #[cfg(feature = "agent")]
+    Completions,
+    #[cfg(feature = "agent")]
+    Models,
 }
 
 impl Action {

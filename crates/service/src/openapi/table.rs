@@ -1,5 +1,7 @@
 //! All routes. The router, the guard, the metrics and the document are made from this table.
 
+#[cfg(feature = "agent")]
+use super::agent;
 use super::mcp;
 use super::parts::{
     ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULTS, CHARACTERS, COERCE, CONTINUED, ERRORS, FILL,
@@ -168,6 +170,10 @@ pub(crate) static ROUTES: &[Route] = &[
     registry::UNREGISTER,
     registry::APPROVALS,
     registry::APPROVE,
+    #[cfg(feature = "agent")]
+    agent::COMPLETIONS,
+    #[cfg(feature = "agent")]
+    agent::MODELS,
     route(Post, "/convert", Action::Convert, "Tools", "Convert tools that stand in the body")
         .described(
             "The body is a list of tools, an object with `tools` or `tool`, a reply to `tools/list`, a \

@@ -2,6 +2,8 @@
 
 mod approvals;
 mod call_tool;
+#[cfg(feature = "agent")]
+mod completions;
 mod docs;
 mod execute;
 mod health;
@@ -116,6 +118,12 @@ pub(crate) fn answer(
         Action::Registry => now(Ok(registry::list(&gateway))),
         Action::RegisterTool => later(registry::register(gateway, name(), body)),
         Action::UnregisterTool => now(registry::unregister(&gateway, &name())),
+        #[cfg(feature = "agent")]
+        Action::Completions => {
+            Box::pin(completions::complete(gateway, context, headers, body, entered.take()))
+        }
+        #[cfg(feature = "agent")]
+        Action::Models => later(completions::models(gateway)),
     };
     match events {
         Some(events) => Box::pin(events.response(answer)),

@@ -10,7 +10,7 @@ use super::{Catalogue, CatalogueTool};
 pub struct ToolFilter {
     /// Patterns of upstreams. Where it is one name, tools that are only reached by naming their upstream are included.
     pub servers: Vec<String>,
-    /// Patterns of public names or names at the upstream.
+    /// Patterns of public names, of names at the upstream, or of `upstream/tool`.
     pub names: Vec<String>,
     /// Patterns of categories.
     pub categories: Vec<String>,
@@ -39,7 +39,9 @@ impl ToolFilter {
             && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
             && either(&self.names, &|pattern| {
                 let is_own = is_named || tool.reserved_for.is_none();
-                matches(pattern, &tool.public_name) || is_own && matches(pattern, &tool.name)
+                matches(pattern, &tool.public_name)
+                    || is_own && matches(pattern, &tool.name)
+                    || pattern.contains('/') && names(pattern, tool, catalogue)
             })
             && either(&self.categories, &|pattern| {
                 tool.category.as_deref().is_some_and(|category| matches(pattern, category))

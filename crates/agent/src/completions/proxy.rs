@@ -1,0 +1,63 @@
+//! Requests that need nothing of the gateway: they go on as they came, and so do the answers.
+
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use gateway_config::ModelKind;
+use gateway_protocol::{RawJson, RawObject};
+use http::{HeaderMap, HeaderName};
+
+use super::{BadRequest, CompletionError};
+use crate::error::AgentError;
+use crate::models::ChosenModel;
+
+/// An answer of another server.
+pub struct Proxied {
+    /// Its status.
+    pub status: u16,
+    /// Its headers, as far as they are passed on.
+    pub headers: HeaderMap,
+    /// Its body, as it comes.
+    pub body: ProxiedBody,
+}
+
+/// The bytes of an answer, as they come.
+pub type ProxiedBody = Pin<Box<dyn Stream<Item = Result<Bytes, String>> + Send>>;
+
+/// Headers of answers that are passed on, beside those that begin with one of the prefixes.
+const PASSED: [&str; 5] = ["content-type", "retry-after", "retry-after-ms", "x-request-id", "cache-control"];
+const PREFIXES: [&str; 2] = ["openai-", "x-ratelimit-"];
+
+/// Whether a model's API takes requests as callers write them.
+pub(super) fn can_proxy(chosen: &ChosenModel) -> bool {
+    matches!(chosen.spec.kind, ModelKind::OpenAi | ModelKind::Dial | ModelKind::Azure)
+        && chosen.spec.dialect.as_deref() != Some("argo")
+}
+
+/// Sends a request on. Only the name of the model is the API's own.
+pub(super) async fn forward(chosen: &ChosenModel, body: &Bytes) -> Result<Proxied, CompletionError> {
+    let body = with_model(body, &chosen.api_name)?;
+    let response = chosen.model.forward(body).await.map_err(|error| AgentError::Model(error))?;
+    let status = response.status().as_u16();
+    let is_passed = |name: &HeaderName| {
+        PASSED.contains(&name.as_str()) || PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix))
+    };
+    let headers = response.headers().iter().filter(|(name, _)| is_passed(name));
+    let headers = headers.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Ok(Proxied { status, headers, body: chosen.model.body(response) })
+}
+
+/// The body with another name for the model; every other byte stays.
+fn with_model(body: &Bytes, model: &str) -> Result<Bytes, CompletionError> {
+    let unreadable = |error: &dyn std::fmt::Display| BadRequest {
+        message: format!("reading the body: {error}"),
+        param: None,
+    };
+    let raw = RawJson::parse(body.clone()).map_err(|error| unreadable(&error))?;
+    let mut members = RawObject::parse(&raw).map_err(|error| unreadable(&error))?;
+    let named = RawJson::of(model).map_err(|error| unreadable(&error))?;
+    members.set("model", &named).map_err(|error| unreadable(&error))?;
+    let written = members.to_raw().map_err(|error| unreadable(&error))?;
+    Ok(Bytes::copy_from_slice(written.as_bytes()))
+}

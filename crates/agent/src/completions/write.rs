@@ -1,0 +1,180 @@
+//! Writing answers of Chat Completions: whole, and as chunks.
+
+use bytes::Bytes;
+use gateway_dialects::calls::{Arguments, ToolCall};
+use gateway_dialects::stream::Usage;
+use serde_json::{Map, Value, json};
+
+use crate::run::{Finished, Stop};
+
+/// The frame of all chunks of one answer.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) id: String,
+    pub(super) created: i64,
+    pub(super) model: String,
+    /// `{"id":…,"choices":[{"index":0,"delta":`, as bytes of an event.
+    head: Vec<u8>,
+}
+
+/// The end of a stream.
+pub(super) const DONE: &[u8] = b"data: [DONE]\n\n";
+
+impl Frame {
+    pub(super) fn new(id: String, created: i64, model: String) -> Self {
+        let mut head = b"data: ".to_vec();
+        let start = json!({"id": id, "object": "chat.completion.chunk", "created": created, "model": model})
+            .to_string();
+        head.extend_from_slice(start.trim_end_matches('}').as_bytes());
+        head.extend_from_slice(b",\"choices\":[{\"index\":0,\"delta\":");
+        Self { id, created, model, head }
+    }
+
+    /// The first chunk.
+    pub(super) fn role(&self) -> Bytes {
+        self.chunk(br#"{"role":"assistant","content":""}"#, None)
+    }
+
+    /// More text under `key`.
+    pub(super) fn text(&self, key: &str, text: &str) -> Bytes {
+        let mut delta = Vec::with_capacity(text.len() + key.len() + 8);
+        delta.extend_from_slice(b"{\"");
+        delta.extend_from_slice(key.as_bytes());
+        delta.extend_from_slice(b"\":");
+        if serde_json::to_writer(&mut delta, text).is_err() {
+            return Bytes::new();
+        }
+        delta.push(b'}');
+        self.chunk(&delta, None)
+    }
+
+    /// The last chunks: calls of the caller's own tools, why it ended, and what it cost.
+    pub(super) fn end(&self, finished: &Finished, include_usage: bool, gateway: &Value) -> Vec<Bytes> {
+        let mut chunks = Vec::new();
+        for (index, call) in finished.handed_back.iter().enumerate() {
+            let mut written = tool_call(call);
+            if let Some(members) = written.as_object_mut() {
+                members.insert("index".to_owned(), index.into());
+            }
+            chunks.push(self.chunk(json!({"tool_calls": [written]}).to_string().as_bytes(), None));
+        }
+        chunks.push(self.chunk(b"{}", Some(finish_reason(&finished.stop))));
+        if include_usage {
+            let last = json!({
+                "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+                "choices": [], "usage": usage_of(finished.usage), "gateway": gateway,
+            });
+            chunks.push(format!("data: {last}\n\n").into());
+        }
+        chunks.push(Bytes::from_static(DONE));
+        chunks
+    }
+
+    fn chunk(&self, delta: &[u8], finish_reason: Option<&str>) -> Bytes {
+        let mut chunk = Vec::with_capacity(self.head.len() + delta.len() + 40);
+        chunk.extend_from_slice(&self.head);
+        chunk.extend_from_slice(delta);
+        chunk.extend_from_slice(b",\"finish_reason\":");
+        match finish_reason {
+            Some(reason) => {
+                chunk.push(b'"');
+                chunk.extend_from_slice(reason.as_bytes());
+                chunk.push(b'"');
+            }
+            None => chunk.extend_from_slice(b"null"),
+        }
+        chunk.extend_from_slice(b"}]}\n\n");
+        chunk.into()
+    }
+
+    /// The whole answer.
+    pub(super) fn whole(&self, finished: &Finished, as_function: bool, gateway: &Value) -> Value {
+        let mut message = Map::new();
+        message.insert("role".to_owned(), "assistant".into());
+        let content = if finished.text.is_empty() { Value::Null } else { finished.text.clone().into() };
+        message.insert("content".to_owned(), content);
+        if !finished.reasoning.is_empty() {
+            message.insert("reasoning_content".to_owned(), finished.reasoning.clone().into());
+        }
+        let mut reason = finish_reason(&finished.stop);
+        if let ([call], true) = (finished.handed_back.as_slice(), as_function) {
+            message.insert("function_call".to_owned(), tool_call(call)["function"].take());
+            reason = "function_call";
+        } else if !finished.handed_back.is_empty() {
+            message.insert("tool_calls".to_owned(), finished.handed_back.iter().map(tool_call).collect());
+        }
+        json!({
+            "id": self.id, "object": "chat.completion", "created": self.created, "model": self.model,
+            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": reason}],
+            "usage": usage_of(finished.usage), "gateway": gateway,
+        })
+    }
+}
+
+/// What the caller may want to know beside the answer: the calls that ran, and what each round cost.
+pub(super) fn gateway_member(finished: &Finished) -> Value {
+    let stop = match &finished.stop {
+        Stop::Answered | Stop::Cut(_) | Stop::CallersTurn => Value::Null,
+        Stop::Limit(text) => json!({"limit": text}),
+        Stop::Stuck(text) => json!({"stuck": text}),
+    };
+    let calls: Vec<Value> = finished
+        .calls
+        .iter()
+        .map(|call| {
+            let mut entry = json!({
+                "tool_name": call.name, "arguments": parsed(&call.arguments), "result": call.result, "id": call.id,
+                "duration_ms": u64::try_from(call.duration.as_millis()).unwrap_or(u64::MAX),
+            });
+            for (key, value) in [("server", &call.server), ("tool", &call.tool)] {
+                if let Some(value) = value {
+                    entry[key] = value.clone().into();
+                }
+            }
+            if let Some(code) = call.code {
+                entry["code"] = code.into();
+            }
+            entry
+        })
+        .collect();
+    let rounds: Vec<Value> = finished.rounds.iter().map(|usage| usage_of(*usage)).collect();
+    let mut member = json!({"calls": calls, "rounds": rounds});
+    for (key, value) in
+        [("stopped", stop), ("ignored", json!(finished.ignored)), ("notices", json!(finished.notices))]
+    {
+        if !value.is_null() && value != json!([]) {
+            member[key] = value;
+        }
+    }
+    member
+}
+
+fn parsed(arguments: &str) -> Value {
+    serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into())
+}
+
+fn finish_reason(stop: &Stop) -> &'static str {
+    match stop {
+        Stop::CallersTurn => "tool_calls",
+        Stop::Cut(word) if word == "content_filter" => "content_filter",
+        Stop::Cut(_) => "length",
+        Stop::Answered | Stop::Limit(_) | Stop::Stuck(_) => "stop",
+    }
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    let arguments = match &call.arguments {
+        Arguments::Missing => "{}".to_owned(),
+        Arguments::Text(text) => text.clone(),
+        Arguments::Json(value) => value.to_string(),
+    };
+    json!({"id": call.id.as_str(), "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+fn usage_of(usage: Usage) -> Value {
+    let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
+    json!({
+        "prompt_tokens": input_tokens, "completion_tokens": output_tokens, "total_tokens": input_tokens + output_tokens,
+        "prompt_tokens_details": {"cached_tokens": cached_tokens},
+    })
+}

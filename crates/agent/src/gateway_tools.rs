@@ -1,0 +1,128 @@
+//! The tools of all servers, for the loop.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use gateway_dialects::calls::{Reply, ToolCall};
+use gateway_dialects::dialect::Compat;
+use gateway_dialects::{Dialect, Options};
+use gateway_runtime::Runtime;
+use gateway_runtime::call::CallOutcome;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::{Failure, code};
+use gateway_runtime::lists::{ListRequest, MostTools, Rendered};
+use gateway_runtime::scope::Scope;
+use gateway_runtime::turn::{OfferedList, Turn};
+
+use crate::toolbox::{Offer, ToolOutcome, Toolbox, ToolsError};
+
+/// The tools of the gateway's servers, for one request of one caller.
+#[derive(Debug)]
+pub struct GatewayTools {
+    runtime: Runtime,
+    context: RequestContext,
+    selection: ToolSelection,
+}
+
+/// Which of the gateway's tools are offered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolSelection {
+    /// Patterns of names or of `server/tool`; empty: all.
+    pub names: Vec<String>,
+    /// Names of groups.
+    pub groups: Vec<String>,
+    /// Tools in one request; as many as the provider takes if absent.
+    pub most: Option<usize>,
+    /// Estimated tokens of all definitions.
+    pub tokens: Option<usize>,
+}
+
+/// What it takes to run calls of an offer.
+struct Listed {
+    request: ListRequest,
+    rendered: Arc<Rendered>,
+}
+
+impl GatewayTools {
+    /// For one request of one caller.
+    pub fn new(runtime: Runtime, context: RequestContext, selection: ToolSelection) -> Self {
+        Self { runtime, context, selection }
+    }
+
+    async fn listed(&self, dialect: &Dialect) -> Result<Offer, Failure> {
+        let lists = self.runtime.lists();
+        let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
+        let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
+        let ToolSelection { names, groups, most, tokens } = self.selection.clone();
+        let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
+        let mut request = request.only(lists, names, groups)?;
+        request.most_tools = most.map_or(MostTools::AsProviderTakes, MostTools::Number);
+        request.most_tokens = tokens;
+        // The agent has its servers connected before the first message.
+        lists.listed(&request).await;
+        let rendered = lists.get(&request).await?;
+        let count = rendered.wire_names().count();
+        let offered = OfferedList::new(self.runtime.clone(), Arc::clone(&rendered), true);
+        Ok(Offer {
+            list: (count > 0).then(|| rendered.list()),
+            count,
+            codec: Arc::clone(rendered.codec()),
+            offered: Arc::new(offered),
+            state: Some(Arc::new(Listed { request, rendered })),
+        })
+    }
+
+    async fn run(&self, offer: &Offer, call: &ToolCall) -> CallOutcome {
+        let listed = offer.state.as_ref().and_then(|state| state.downcast_ref::<Listed>());
+        let Some(Listed { request, rendered }) = listed else {
+            return CallOutcome::not_found(Failure::Internal("the call belongs to no list".to_owned()));
+        };
+        let permit = match self.runtime.reserve().await {
+            Ok(permit) => permit,
+            Err(failure) => return CallOutcome::not_found(failure),
+        };
+        let reply = Reply { calls: vec![call.clone()], ..Reply::default() };
+        match Turn::of_reply(&self.runtime, reply, request.clone(), Arc::clone(rendered)) {
+            Ok(turn) => turn.run_call(&self.runtime, &self.context, 0, permit).await,
+            Err(failure) => CallOutcome::not_found(failure),
+        }
+    }
+}
+
+impl Toolbox for GatewayTools {
+    fn offer<'a>(
+        &'a self,
+        dialect: &'a Arc<Dialect>,
+        _question: &'a str,
+    ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
+        self.listed(dialect).boxed()
+    }
+
+    fn call<'a>(&'a self, offer: &'a Offer, call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
+        async move {
+            let begun = Instant::now();
+            let outcome = self.run(offer, call).await;
+            reported(outcome, begun.elapsed())
+        }
+        .boxed()
+    }
+}
+
+fn reported(outcome: CallOutcome, duration: Duration) -> ToolOutcome {
+    let is_bad = match outcome.code {
+        Some(code::TOOL_NOT_FOUND) => true,
+        // A tool that failed has a result; a call that was refused has a failure.
+        Some(code::VALIDATION_ERROR) => outcome.failure.is_some(),
+        Some(_) | None => false,
+    };
+    let ran_on = outcome.server.as_ref().zip(outcome.tool.as_deref());
+    ToolOutcome {
+        ran_on: ran_on.map(|(server, tool)| (server.as_str().to_owned(), tool.to_owned())),
+        code: outcome.code,
+        is_bad,
+        result: outcome.result,
+        duration,
+    }
+}

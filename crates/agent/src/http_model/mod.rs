@@ -1,0 +1,191 @@
+//! Models behind an API, over plain HTTP.
+
+mod endpoint;
+mod refusal;
+mod reply;
+mod retry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _};
+use gateway_builtin::http_client::{self, header_secrets};
+use gateway_config::ModelSpec;
+use gateway_dialects::Dialect;
+use gateway_dialects::calls::text::TextCalls;
+use gateway_dialects::requests::{ModelRequest, RenderedRequest, render_request};
+use gateway_process::Secrets;
+use http::HeaderMap;
+use reqwest::{Client, Response};
+use serde_json::value::RawValue;
+
+use self::reply::{ReplyReader, whole_reply};
+use self::retry::Patience;
+use crate::completions::ProxiedBody;
+use crate::error::{ModelError, ModelFailure};
+use crate::model::{Answer, Ask, Model};
+
+pub(crate) use self::endpoint::{Endpoint, headers};
+
+/// A model behind an API.
+#[derive(Debug)]
+pub struct HttpModel {
+    name: String,
+    /// What the API calls it.
+    model: String,
+    endpoint: Endpoint,
+    headers: HeaderMap,
+    secrets: Arc<Secrets>,
+    dialects: ModelDialects,
+    retries: u32,
+    /// How long the API may send nothing.
+    timeout: Duration,
+    client: Client,
+}
+
+/// How a model is spoken to.
+#[derive(Clone, Debug)]
+pub struct ModelDialects {
+    /// The dialect of its conversations and tools.
+    pub usual: Arc<Dialect>,
+    /// The one for tools that the usual one did not write carefully enough.
+    pub careful: Option<Arc<Dialect>>,
+    /// In which notations it writes calls as text.
+    pub text_calls: TextCalls,
+}
+
+impl HttpModel {
+    /// The model that the API of `spec` calls `model`.
+    pub fn new(
+        spec: &ModelSpec,
+        (name, model): (&str, &str),
+        dialects: ModelDialects,
+        client: Client,
+    ) -> Result<Self, String> {
+        let headers = endpoint::headers(spec)?;
+        let secrets = Arc::new(header_secrets(&headers));
+        Ok(Self {
+            name: name.to_owned(),
+            model: model.to_owned(),
+            endpoint: Endpoint::new(spec)?,
+            headers,
+            secrets,
+            dialects,
+            retries: spec.retries,
+            timeout: spec.timeout,
+            client,
+        })
+    }
+
+    fn error(&self, failure: ModelFailure) -> ModelError {
+        ModelError { model: self.name.clone(), failure }
+    }
+
+    async fn begin(&self, ask: Ask<'_>) -> Result<Answer, ModelFailure> {
+        let tools = ask.tools.map(|tools| serde_json::from_slice::<Box<RawValue>>(tools)).transpose();
+        let tools = tools.map_err(|error| ModelFailure::Request(format!("the list of tools: {error}")))?;
+        let request = ModelRequest {
+            tools: tools.as_deref(),
+            tool_choice: ask.tool_choice,
+            settings: ask.settings,
+            stream: ask.stream,
+            ..ModelRequest::new(&self.model, ask.conversation)
+        };
+        let rendered = render_request(&self.dialects.usual, &request);
+        let RenderedRequest { body, ignored } =
+            rendered.map_err(|error| ModelFailure::Request(error.to_string()))?;
+        let response = self.send_with_patience(body.into(), ask.stream).await?;
+        let protocol = self.dialects.usual.messages.protocol;
+        let events = if reply::is_whole(&response, ask.stream) {
+            whole_reply(response, (protocol, &self.dialects.usual.label), ask.text, self.timeout).await?
+        } else {
+            ReplyReader::new(response, protocol, ask.text, self.timeout).events()
+        };
+        let name = self.name.clone();
+        let secrets = Arc::clone(&self.secrets);
+        let events = events.map(move |event| {
+            event.map_err(|failure| ModelError {
+                model: name.clone(),
+                failure: refusal::hidden(failure, &secrets),
+            })
+        });
+        Ok(Answer { events: Box::pin(events), ignored, id: None })
+    }
+
+    /// Sends a request that somebody else wrote, once, and gives the answer whatever it is.
+    pub(crate) async fn forward(&self, body: bytes::Bytes) -> Result<Response, ModelError> {
+        let url = self.endpoint.url(&self.model, false);
+        let request = self.client.post(url).headers(self.headers.clone()).body(body);
+        let response = tokio::time::timeout(self.timeout, request.send()).await;
+        let response = response.map_err(|_| self.error(ModelFailure::Timeout(self.timeout)))?;
+        response.map_err(|error| {
+            let failure = ModelFailure::Connection(http_client::explain(error));
+            self.error(refusal::hidden(failure, &self.secrets))
+        })
+    }
+
+    /// The body of such an answer, which may send nothing for as long as the API may.
+    pub(crate) fn body(&self, response: Response) -> ProxiedBody {
+        let timeout = self.timeout;
+        let pieces = Box::pin(response.bytes_stream());
+        let body = futures_util::stream::unfold(Some(pieces), move |pieces| async move {
+            let mut pieces = pieces?;
+            match tokio::time::timeout(timeout, pieces.next()).await {
+                Ok(Some(Ok(piece))) => Some((Ok(piece), Some(pieces))),
+                Ok(Some(Err(error))) => Some((Err(http_client::explain(error)), None)),
+                Ok(None) => None,
+                Err(_) => Some((Err(ModelFailure::Timeout(timeout).to_string()), None)),
+            }
+        });
+        body.boxed()
+    }
+
+    /// Sends a request until the API takes it, as often as is allowed.
+    async fn send_with_patience(&self, body: bytes::Bytes, stream: bool) -> Result<Response, ModelFailure> {
+        let mut patience = Patience::new(self.retries);
+        loop {
+            let failure = match self.send(body.clone(), stream).await {
+                Ok(response) => return Ok(response),
+                Err(failure) => refusal::hidden(failure, &self.secrets),
+            };
+            let Some(pause) = patience.next_pause(&failure) else { return Err(failure) };
+            tracing::warn!(model = %self.name, %failure, ?pause, "Model is asked again.");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn send(&self, body: bytes::Bytes, stream: bool) -> Result<Response, ModelFailure> {
+        let url = self.endpoint.url(&self.model, stream);
+        let request = self.client.post(url).headers(self.headers.clone()).body(body);
+        let response = tokio::time::timeout(self.timeout, request.send()).await;
+        let response = response.map_err(|_| ModelFailure::Timeout(self.timeout))?;
+        let response = response.map_err(|error| ModelFailure::Connection(http_client::explain(error)))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(refusal::read(response, self.timeout).await)
+    }
+}
+
+impl Model for HttpModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn dialect(&self) -> &Arc<Dialect> {
+        &self.dialects.usual
+    }
+
+    fn text_calls(&self) -> TextCalls {
+        self.dialects.text_calls
+    }
+
+    fn careful_dialect(&self) -> Option<Arc<Dialect>> {
+        self.dialects.careful.clone()
+    }
+
+    fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Answer, ModelError>> {
+        self.begin(ask).map(|begun| begun.map_err(|failure| self.error(failure))).boxed()
+    }
+}

@@ -1,0 +1,153 @@
+//! What an API says when it gives no reply.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures_util::StreamExt as _;
+use gateway_process::Secrets;
+use http::HeaderMap;
+use http::header::RETRY_AFTER;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use reqwest::Response;
+use serde_json::Value;
+
+use crate::error::ModelFailure;
+
+/// Bytes of an error that are read.
+const LONGEST: usize = 64 << 10;
+
+/// Characters of it that are passed on where it is not JSON.
+const SHOWN: usize = 500;
+
+/// Reads an answer that is no success.
+pub(super) async fn read(response: Response, timeout: Duration) -> ModelFailure {
+    let status = response.status().as_u16();
+    let retry_after = retry_after(response.headers(), Timestamp::now());
+    let body = first_bytes(response, timeout).await;
+    let parsed: Option<Value> = serde_json::from_slice(&body).ok();
+    let message = parsed.as_ref().and_then(message_of).unwrap_or_else(|| plain_text(&body, status));
+    ModelFailure::Status { status, message, body: parsed.filter(Value::is_object), retry_after }
+}
+
+/// The words of an error in any API's shape.
+pub(crate) fn message_of(body: &Value) -> Option<String> {
+    // One API sends a list with one error.
+    let body = body.get(0).unwrap_or(body);
+    let error = body.get("error").unwrap_or(body);
+    let found = [error.get("message"), Some(error), body.get("message"), body.get("detail")];
+    let text = found.into_iter().flatten().find_map(|found| match found {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Array(list) if !list.is_empty() => Some(Value::from(list.clone()).to_string()),
+        _ => None,
+    });
+    text
+}
+
+/// Says what a status means where the API has no words for it.
+pub(crate) fn explain_status(status: u16) -> &'static str {
+    match status {
+        300..=399 => "the address redirects; configure the address that it leads to",
+        401 | 403 => "the key is missing or is not accepted",
+        404 => "there is no such address or model; check `baseUrl` and `model`",
+        429 => "too many requests",
+        _ => "no further words",
+    }
+}
+
+fn plain_text(body: &[u8], status: u16) -> String {
+    let text = String::from_utf8_lossy(body).split_whitespace().collect::<Vec<_>>().join(" ");
+    // A page in HTML is for browsers.
+    if text.is_empty() || text.starts_with('<') {
+        return explain_status(status).to_owned();
+    }
+    text.chars().take(SHOWN).collect()
+}
+
+async fn first_bytes(response: Response, timeout: Duration) -> BytesMut {
+    let mut body = BytesMut::new();
+    let mut stream = response.bytes_stream();
+    while body.len() < LONGEST {
+        match tokio::time::timeout(timeout, stream.next()).await {
+            Ok(Some(Ok(piece))) => body.extend_from_slice(&piece),
+            Ok(Some(Err(_)) | None) | Err(_) => break,
+        }
+    }
+    body.truncate(LONGEST);
+    body
+}
+
+/// When the API wants to be asked again: a number of seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let milliseconds =
+        headers.get("retry-after-ms").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    if let Some(milliseconds) = milliseconds {
+        return Some(Duration::from_millis(milliseconds));
+    }
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let at = rfc2822::DateTimeParser::new().parse_timestamp(text.replace("GMT", "+0000")).ok()?;
+    Some(Duration::try_from(at.duration_since(now)).unwrap_or(Duration::ZERO))
+}
+
+/// The same failure without what must not be shown.
+pub(super) fn hidden(failure: ModelFailure, secrets: &Secrets) -> ModelFailure {
+    let hide = |text: String| secrets.hide(text, false);
+    match failure {
+        ModelFailure::Status { status, message, body, retry_after } => {
+            // A body that shows a key is not passed on at all.
+            let is_clean = |body: &Value| {
+                let text = body.to_string();
+                secrets.hide(text.clone(), false) == text
+            };
+            ModelFailure::Status { status, message: hide(message), body: body.filter(is_clean), retry_after }
+        }
+        ModelFailure::Connection(text) => ModelFailure::Connection(hide(text)),
+        ModelFailure::Stream(text) => ModelFailure::Stream(hide(text)),
+        ModelFailure::Malformed(text) => ModelFailure::Malformed(hide(text)),
+        other @ (ModelFailure::Timeout(_) | ModelFailure::Request(_)) => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_all_apis_have_words() {
+        for (body, expected) in [
+            (r#"{"error":{"message":"Too long","type":"x"}}"#, Some("Too long")),
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Some("Overloaded"),
+            ),
+            (r#"{"error":"model not found"}"#, Some("model not found")),
+            (r#"[{"error":{"code":400,"message":"Unknown name"}}]"#, Some("Unknown name")),
+            (r#"{"detail":"Not Found"}"#, Some("Not Found")),
+            (r#"{"message":"no"}"#, Some("no")),
+            (r#"{"code":1}"#, None),
+        ] {
+            assert_eq!(message_of(&serde_json::from_str(body).unwrap()).as_deref(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn times_to_wait_have_three_forms() {
+        let now: Timestamp = "2026-11-18T08:00:00Z".parse().unwrap();
+        for (name, value, expected) in [
+            ("retry-after", "7", Some(Duration::from_secs(7))),
+            ("retry-after", "0.5", Some(Duration::from_millis(500))),
+            ("retry-after", "Wed, 18 Nov 2026 08:00:30 GMT", Some(Duration::from_secs(30))),
+            ("retry-after", "Wed, 18 Nov 2026 07:00:00 GMT", Some(Duration::ZERO)),
+            ("retry-after-ms", "250", Some(Duration::from_millis(250))),
+            ("retry-after", "soon", None),
+            ("retry-after", "-1", None),
+        ] {
+            let headers =
+                HeaderMap::from_iter([(http::HeaderName::from_static(name), value.parse().unwrap())]);
+            assert_eq!(retry_after(&headers, now), expected, "{value}");
+        }
+    }
+}

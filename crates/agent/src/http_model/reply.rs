@@ -1,0 +1,271 @@
+//! Replies as they arrive: whole, as server-sent events, or as lines.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt as _, stream};
+use gateway_builtin::http_client::{explain, media_type};
+use gateway_dialects::calls::{ReadOptions, Reply, TextScan, parse_reply};
+use gateway_dialects::dialect::Protocol;
+use gateway_dialects::stream::{Assembler, Outcome, StreamEvent, StreamOptions, StreamedCall};
+use gateway_protocol::{Line, LineSplitter, SseParser};
+use reqwest::Response;
+use serde_json::Value;
+
+use super::refusal::message_of;
+use crate::error::ModelFailure;
+
+/// Bytes of a whole reply.
+const WHOLE_BYTES: usize = 64 << 20;
+
+/// Bytes of one event or line.
+const EVENT_BYTES: usize = 16 << 20;
+
+/// The last event of some streams.
+const DONE: &[u8] = b"[DONE]";
+
+/// What arrives, or why nothing more does.
+pub(super) type Events = Pin<Box<dyn Stream<Item = Result<StreamEvent, ModelFailure>> + Send>>;
+
+/// Whether a reply comes in one piece: because it was asked for so, or because the API does not stream.
+pub(super) fn is_whole(response: &Response, stream: bool) -> bool {
+    !stream || matches!(media_type(response).as_str(), "application/json" | "text/html")
+}
+
+/// Reads a reply that comes in one piece.
+pub(super) async fn whole_reply(
+    response: Response,
+    (protocol, label): (Protocol, &str),
+    text: TextScan,
+    timeout: Duration,
+) -> Result<Events, ModelFailure> {
+    let body = whole_body(response, timeout).await?;
+    let value: Value =
+        gateway_dialects::from_slice(&body).map_err(|error| unreadable(&body, &error.to_string()))?;
+    let is_error = value.get("error").is_some_and(|error| !error.is_null())
+        && ["choices", "output", "content", "candidates", "message", "response"]
+            .iter()
+            .all(|key| value.get(*key).is_none());
+    if is_error {
+        return Err(ModelFailure::Stream(message_of(&value).unwrap_or_else(|| value.to_string())));
+    }
+    let options = ReadOptions { protocol: Some(protocol), label, text, ids_after: 0 };
+    let reply = parse_reply(&value, &options).map_err(|error| ModelFailure::Malformed(error.to_string()))?;
+    Ok(stream::iter(events_of(reply).into_iter().map(Ok)).boxed())
+}
+
+/// A reply that is there, as the events of one that arrives.
+fn events_of(reply: Reply) -> Vec<StreamEvent> {
+    let mut events = Vec::new();
+    if !reply.reasoning.is_empty() {
+        events.push(StreamEvent::Reasoning(reply.reasoning));
+    }
+    events.extend(reply.reasoning_items.into_iter().map(StreamEvent::ReasoningItem));
+    if !reply.text.is_empty() {
+        events.push(StreamEvent::Text(reply.text));
+    }
+    events.extend(reply.signature.map(StreamEvent::Signature));
+    let calls = reply.calls.into_iter();
+    events.extend(calls.map(|call| StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete })));
+    events.extend(reply.skipped.into_iter().map(StreamEvent::Skipped));
+    events.extend(reply.stop.map(StreamEvent::Stop));
+    events.extend(reply.usage.map(StreamEvent::Usage));
+    events
+}
+
+async fn whole_body(response: Response, timeout: Duration) -> Result<BytesMut, ModelFailure> {
+    let mut body = BytesMut::new();
+    let mut pieces = response.bytes_stream();
+    loop {
+        match tokio::time::timeout(timeout, pieces.next()).await {
+            Ok(Some(Ok(piece))) if body.len() + piece.len() <= WHOLE_BYTES => body.extend_from_slice(&piece),
+            Ok(Some(Ok(_))) => {
+                return Err(ModelFailure::Malformed(format!("the reply has more than {WHOLE_BYTES} bytes")));
+            }
+            Ok(Some(Err(error))) => return Err(ModelFailure::Connection(explain(error))),
+            Ok(None) => return Ok(body),
+            Err(_) => return Err(ModelFailure::Timeout(timeout)),
+        }
+    }
+}
+
+fn unreadable(body: &[u8], cause: &str) -> ModelFailure {
+    let start = String::from_utf8_lossy(body.get(..body.len().min(200)).unwrap_or_default()).into_owned();
+    let what = match start.trim_start().chars().next() {
+        None => return ModelFailure::Malformed("the reply is empty".to_owned()),
+        Some('<') => "a page in HTML; check `baseUrl`".to_owned(),
+        Some(_) => format!("no JSON ({cause})"),
+    };
+    ModelFailure::Malformed(format!("the reply is {what}"))
+}
+
+/// Reads a reply that arrives in pieces.
+pub(super) struct ReplyReader {
+    pieces: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
+    framing: Framing,
+    assembler: Assembler,
+    /// What arrived and was not given yet.
+    ready: VecDeque<StreamEvent>,
+    /// Whether the API said that the reply is over.
+    is_over: bool,
+    /// Whether anything was read at all.
+    has_begun: bool,
+    timeout: Duration,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    Reading,
+    /// All that is ready is the rest.
+    Ended,
+    Failed,
+}
+
+/// How documents follow each other.
+enum Framing {
+    Events(SseParser),
+    Lines(LineSplitter),
+}
+
+impl ReplyReader {
+    pub(super) fn new(response: Response, protocol: Protocol, text: TextScan, timeout: Duration) -> Self {
+        let is_lines = protocol == Protocol::OllamaChat && media_type(&response) != "text/event-stream";
+        let framing = if is_lines {
+            Framing::Lines(LineSplitter::new(EVENT_BYTES))
+        } else {
+            Framing::Events(SseParser::new(EVENT_BYTES))
+        };
+        let mut options = StreamOptions::default();
+        options.text = text;
+        Self {
+            pieces: Box::pin(response.bytes_stream()),
+            framing,
+            assembler: Assembler::new(protocol, options),
+            ready: VecDeque::new(),
+            is_over: false,
+            has_begun: false,
+            timeout,
+            state: State::Reading,
+        }
+    }
+
+    pub(super) fn events(self) -> Events {
+        stream::unfold(self, |mut reader| async move {
+            let next = reader.next().await?;
+            Some((next, reader))
+        })
+        .boxed()
+    }
+
+    async fn next(&mut self) -> Option<Result<StreamEvent, ModelFailure>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(match event {
+                    StreamEvent::Error(error) => {
+                        self.state = State::Failed;
+                        self.ready.clear();
+                        Err(ModelFailure::Stream(message_of(&error).unwrap_or_else(|| error.to_string())))
+                    }
+                    event => Ok(event),
+                });
+            }
+            if self.state != State::Reading {
+                return None;
+            }
+            if let Err(failure) = self.read().await {
+                self.state = State::Failed;
+                return Some(Err(failure));
+            }
+        }
+    }
+
+    /// Reads one piece.
+    async fn read(&mut self) -> Result<(), ModelFailure> {
+        let piece = tokio::time::timeout(self.timeout, self.pieces.next()).await;
+        match piece.map_err(|_| ModelFailure::Timeout(self.timeout))? {
+            Some(Ok(piece)) => self.take(&piece),
+            // Some servers do not end the last chunk of a transfer. What is over is over.
+            Some(Err(_)) if self.is_over => self.end(),
+            Some(Err(error)) => Err(ModelFailure::Connection(explain(error))),
+            None => self.end(),
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) -> Result<(), ModelFailure> {
+        match &mut self.framing {
+            Framing::Events(parser) => {
+                parser.push(piece);
+                while let Some(event) = self.next_event()? {
+                    self.document(&event)?;
+                }
+            }
+            Framing::Lines(splitter) => {
+                splitter.buffer().extend_from_slice(piece);
+                while let Some(line) = self.next_line()? {
+                    self.document(&line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Option<Bytes>, ModelFailure> {
+        let Framing::Events(parser) = &mut self.framing else { return Ok(None) };
+        let event =
+            parser.next_event().map_err(|error| ModelFailure::Malformed(format!("the stream: {error}")))?;
+        Ok(event.map(|event| event.data))
+    }
+
+    fn next_line(&mut self) -> Result<Option<Bytes>, ModelFailure> {
+        let Framing::Lines(splitter) = &mut self.framing else { return Ok(None) };
+        match splitter.next_line() {
+            Some(Line::Whole(line)) => Ok(Some(line)),
+            Some(Line::TooLongBegins { .. } | Line::TooLongEnds { .. }) => Err(ModelFailure::Malformed(
+                format!("a line of the stream has more than {EVENT_BYTES} bytes"),
+            )),
+            None => Ok(None),
+        }
+    }
+
+    fn document(&mut self, data: &[u8]) -> Result<(), ModelFailure> {
+        let data = data.trim_ascii();
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.has_begun = true;
+        if data == DONE {
+            self.is_over = true;
+            return Ok(());
+        }
+        let chunk = gateway_dialects::from_slice(data).map_err(|error| {
+            ModelFailure::Malformed(format!("an event of the stream is no JSON: {error}"))
+        })?;
+        let events = self.assembler.push(&chunk);
+        self.is_over |= events.iter().any(|event| matches!(event, StreamEvent::Stop(_)));
+        self.ready.extend(events);
+        Ok(())
+    }
+
+    /// The connection has ended.
+    fn end(&mut self) -> Result<(), ModelFailure> {
+        if let Framing::Lines(splitter) = &mut self.framing {
+            // The last line needs no end.
+            splitter.buffer().extend_from_slice(b"\n");
+            while let Some(line) = self.next_line()? {
+                self.document(&line)?;
+            }
+        }
+        if !self.has_begun {
+            return Err(ModelFailure::Malformed("the reply is empty".to_owned()));
+        }
+        if !self.is_over {
+            return Err(ModelFailure::Connection("the stream ended before the reply did".to_owned()));
+        }
+        self.ready.extend(self.assembler.finish());
+        self.state = State::Ended;
+        Ok(())
+    }
+}

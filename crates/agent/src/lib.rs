@@ -1,0 +1,45 @@
+//! Asks models, runs their calls, and goes on until they answer.
+//!
+//! **What it is.** The only crate that calls a model. [`Agent`] is the loop: model → calls → results → model, with bounds, over
+//! any [`Model`] and any [`Toolbox`]. [`HttpModel`] asks the APIs of the configuration over plain HTTP, [`GatewayTools`] offers and runs
+//! the tools of all servers. [`completions`] is the loop as a drop-in for Chat Completions.
+//!
+//! **What it is not.** It opens no connection to an MCP server and runs no tool by itself: each call goes the one way of the
+//! runtime. It listens nowhere and chooses no status code.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use gateway_agent::{Agent, AgentRequest, Limits, NoTools, ScriptedModel};
+//! use gateway_dialects::stream::StreamEvent;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let model = ScriptedModel::new([vec![StreamEvent::Text("Hello!".to_owned())]]);
+//! let agent = Agent::new(vec![Arc::new(model)], Arc::new(NoTools), Limits::default());
+//! let answer = agent.answer(AgentRequest::of_user("Say hello")).await?;
+//! assert_eq!(answer.text, "Hello!");
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod completions;
+mod error;
+mod gateway_tools;
+mod history;
+mod http_model;
+mod model;
+mod models;
+mod run;
+mod scripted;
+mod toolbox;
+
+pub use error::{AgentError, ModelError, ModelFailure};
+pub use gateway_tools::{GatewayTools, ToolSelection};
+pub use history::History;
+pub use http_model::HttpModel;
+pub use model::{Answer, Ask, Model, ReplyEvents};
+pub use models::{ChosenModel, Models, UnknownModel};
+pub use run::{Agent, AgentRequest, CallReport, Event, Finished, Journal, Limits, Stop};
+pub use scripted::ScriptedModel;
+pub use toolbox::{NoTools, Offer, ToolOutcome, Toolbox, ToolsError};

@@ -1,0 +1,281 @@
+//! The models of the configuration, by the names that callers send.
+
+mod listing;
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use gateway_builtin::http_client;
+use gateway_config::{ModelKind, ModelSpec, ToolDialect};
+use gateway_dialects::dialect::{Compat, Protocol};
+use gateway_dialects::{Dialect, DialectError};
+use gateway_notation::spelling::did_you_mean;
+use gateway_runtime::lists::ReadyDialects;
+use gateway_runtime::lock::locked;
+use reqwest::Client;
+use reqwest::redirect::Policy;
+
+use crate::http_model::{HttpModel, ModelDialects};
+use listing::Listing;
+
+/// All models that callers may name.
+#[derive(Debug)]
+pub struct Models {
+    entries: Vec<Entry>,
+    /// The one that is meant where a request names none.
+    usual: Option<String>,
+    /// Models of entries that stand for several, as they are asked for.
+    built: Mutex<HashMap<String, Arc<HttpModel>>>,
+}
+
+/// One entry of the configuration.
+#[derive(Debug)]
+struct Entry {
+    spec: Arc<ModelSpec>,
+    client: Client,
+    /// What the API lists, where the entry stands for all of it.
+    listing: Listing,
+}
+
+/// A model, and what the configuration says of it.
+#[derive(Clone, Debug)]
+pub struct ChosenModel {
+    /// The model.
+    pub model: Arc<HttpModel>,
+    /// Its entry.
+    pub spec: Arc<ModelSpec>,
+    /// What its API calls it.
+    pub api_name: String,
+}
+
+/// No model has the name that a request gives.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UnknownModel {
+    /// What to say.
+    pub message: String,
+    /// The names that are known.
+    pub known: Vec<String>,
+}
+
+/// How many models of entries that stand for several are kept ready.
+const BUILT: usize = 1_024;
+
+impl Models {
+    /// The models of a configuration; `usual` is meant where a request names none.
+    pub fn new(specs: &[ModelSpec], usual: Option<String>) -> Self {
+        let entries = specs.iter().map(|spec| Entry {
+            spec: Arc::new(spec.clone()),
+            client: client(spec),
+            listing: Listing::default(),
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let first =
+            || entries.iter().find(|entry| !entry.spec.lists_models).map(|entry| entry.spec.name.clone());
+        let usual = usual.or_else(first);
+        Self { entries, usual, built: Mutex::default() }
+    }
+
+    /// Whether none are configured.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The name that is meant where a request names none.
+    pub fn usual(&self) -> Option<&str> {
+        self.usual.as_deref()
+    }
+
+    /// The model that a caller names, and behind it those that are asked if it gives no answer.
+    pub async fn choose(
+        &self,
+        name: Option<&str>,
+        dialects: &ReadyDialects,
+    ) -> Result<Vec<ChosenModel>, UnknownModel> {
+        let name = name.filter(|name| !name.is_empty()).or(self.usual());
+        let Some(name) = name else { return Err(self.nothing_configured()) };
+        let mut chosen = Vec::new();
+        let mut names = vec![name.to_owned()];
+        let mut index = 0;
+        while let Some(name) = names.get(index).cloned() {
+            index += 1;
+            let found = self.find(&name).await;
+            let Some((entry, api_name)) = found else {
+                if chosen.is_empty() {
+                    return Err(self.unknown(&name).await);
+                }
+                continue;
+            };
+            let model = self.build(entry, &name, &api_name, dialects).map_err(|message| UnknownModel {
+                message: format!("model `{name}`: {message}"),
+                known: Vec::new(),
+            })?;
+            let further = entry.spec.fallbacks.iter().filter(|name| !names.contains(name));
+            let further: Vec<String> = further.cloned().collect();
+            names.extend(further);
+            chosen.push(ChosenModel { model, spec: Arc::clone(&entry.spec), api_name });
+        }
+        Ok(chosen)
+    }
+
+    /// The names that callers may send, with the entry that each belongs to.
+    pub async fn list(&self) -> Vec<(String, Arc<ModelSpec>)> {
+        let mut listed = Vec::new();
+        for entry in &self.entries {
+            if entry.spec.lists_models {
+                let names = entry.listing.get(&entry.spec, &entry.client, Instant::now()).await;
+                listed.extend(names.iter().map(|name| (name.clone(), Arc::clone(&entry.spec))));
+            } else {
+                listed.push((entry.spec.name.clone(), Arc::clone(&entry.spec)));
+            }
+        }
+        listed
+    }
+
+    /// The entry of a model, and what its API calls it.
+    async fn find(&self, name: &str) -> Option<(&Entry, String)> {
+        let own = |entry: &&Entry| !entry.spec.lists_models && entry.spec.name == name;
+        if let Some(entry) = self.entries.iter().find(own) {
+            let api_name = entry.spec.model.clone().unwrap_or_else(|| entry.spec.name.clone());
+            return Some((entry, api_name));
+        }
+        let several: Vec<&Entry> = self.entries.iter().filter(|entry| entry.spec.lists_models).collect();
+        for entry in &several {
+            let names = entry.listing.get(&entry.spec, &entry.client, Instant::now()).await;
+            if names.iter().any(|listed| listed == name) {
+                return Some((entry, name.to_owned()));
+            }
+        }
+        // An entry's own name leads to its models too: `argo/gpt-4o`.
+        let prefixed = several.iter().find_map(|entry| {
+            let rest = name.strip_prefix(entry.spec.name.as_str())?.strip_prefix('/')?;
+            (!rest.is_empty()).then(|| (*entry, rest.to_owned()))
+        });
+        if prefixed.is_some() {
+            return prefixed;
+        }
+        // Where the only API cannot be asked for its list, it knows best what it has.
+        match several.as_slice() {
+            [only] if only.listing.is_unknown() => Some((only, name.to_owned())),
+            _ => None,
+        }
+    }
+
+    fn build(
+        &self,
+        entry: &Entry,
+        name: &str,
+        api_name: &str,
+        dialects: &ReadyDialects,
+    ) -> Result<Arc<HttpModel>, String> {
+        let mut built = locked(&self.built);
+        if let Some(model) = built.get(name) {
+            return Ok(Arc::clone(model));
+        }
+        let spoken = model_dialects(&entry.spec, api_name, dialects)?;
+        let model = HttpModel::new(&entry.spec, (name, api_name), spoken, entry.client.clone())?;
+        let model = Arc::new(model);
+        if built.len() >= BUILT {
+            built.clear();
+        }
+        built.insert(name.to_owned(), Arc::clone(&model));
+        Ok(model)
+    }
+
+    fn nothing_configured(&self) -> UnknownModel {
+        let message = if self.entries.is_empty() {
+            "no model is configured: add one under \"models\""
+        } else {
+            "the request names no model, and \"loop.model\" is not set"
+        };
+        UnknownModel { message: message.to_owned(), known: Vec::new() }
+    }
+
+    async fn unknown(&self, name: &str) -> UnknownModel {
+        if self.entries.is_empty() {
+            return self.nothing_configured();
+        }
+        let known: Vec<String> = self.list().await.into_iter().map(|(name, _)| name).collect();
+        let question = did_you_mean(name, known.iter().map(String::as_str));
+        let hint = question.map_or_else(String::new, |question| format!("; {question}"));
+        UnknownModel { message: format!("no model is called `{name}`{hint}"), known }
+    }
+}
+
+/// A client for one API. It follows no redirect: the key is meant for this address only.
+fn client(spec: &ModelSpec) -> Client {
+    let mut builder = http_client::builder().redirect(Policy::none()).tcp_nodelay(true);
+    if url::Url::parse(&spec.base_url).is_ok_and(|url| http_client::is_loopback(&url)) {
+        builder = builder.no_proxy();
+    }
+    builder.build().unwrap_or_default()
+}
+
+/// How a model is spoken to: by its entry, else by its kind and its own name.
+fn model_dialects(
+    spec: &ModelSpec,
+    api_name: &str,
+    dialects: &ReadyDialects,
+) -> Result<ModelDialects, String> {
+    let choose = |name: Option<&str>, compat: &Compat| dialects.choose(name, Some(api_name), compat);
+    let usual = match &spec.dialect {
+        Some(name) => choose(Some(name), &Compat::Auto),
+        None => usual_dialect(spec, &choose),
+    };
+    let usual = usual.map_err(|error| error.to_string())?;
+    let (spoken, wanted) = (usual.messages.protocol, protocols(spec));
+    if !wanted.contains(&spoken) {
+        return Err(format!(
+            "dialect `{}` is of the API `{}`, but kind `{}` speaks another one",
+            usual.name,
+            spoken.name(),
+            spec.kind.name(),
+        ));
+    }
+    let careful = match spoken {
+        Protocol::Chat => choose(Some("ollama-openai"), &Compat::Auto),
+        _ => choose(Some(&usual.name), &Compat::Named("universal".to_owned())),
+    };
+    let careful =
+        careful.ok().filter(|careful| careful.messages.protocol == spoken && careful.name != usual.name);
+    let text_calls = usual.messages.text_calls;
+    Ok(ModelDialects { usual, careful, text_calls })
+}
+
+/// The APIs that a kind speaks.
+fn protocols(spec: &ModelSpec) -> &'static [Protocol] {
+    match spec.kind {
+        ModelKind::OpenAi | ModelKind::Dial | ModelKind::Azure => &[Protocol::Chat, Protocol::Functions],
+        ModelKind::Responses => &[Protocol::Responses],
+        ModelKind::Ollama => &[Protocol::OllamaChat],
+        ModelKind::Anthropic => &[Protocol::Messages],
+        ModelKind::Gemini => &[Protocol::GenerateContent],
+    }
+}
+
+/// The dialect that follows from a kind and a model's own name.
+fn usual_dialect(
+    spec: &ModelSpec,
+    choose: &impl Fn(Option<&str>, &Compat) -> Result<Arc<Dialect>, DialectError>,
+) -> Result<Arc<Dialect>, DialectError> {
+    let named = |name| choose(Some(name), &Compat::Auto);
+    if spec.tool_dialect == ToolDialect::Functions {
+        return named("openai-functions");
+    }
+    match spec.kind {
+        ModelKind::OpenAi => match choose(None, &Compat::Auto) {
+            Ok(dialect) if dialect.messages.protocol == Protocol::Chat => Ok(dialect),
+            Ok(_) => named("openai-chat"),
+            // Nobody knows the model, so the server may be anybody's.
+            Err(_) => named("openai-compatible"),
+        },
+        ModelKind::Responses => named("openai-responses"),
+        ModelKind::Dial => named("dial"),
+        ModelKind::Azure => named("azure-openai"),
+        ModelKind::Ollama => named("ollama"),
+        ModelKind::Anthropic => named("anthropic"),
+        ModelKind::Gemini => named("gemini"),
+    }
+}

@@ -1,0 +1,255 @@
+//! Asking a model: the right dialect, careful where the API dislikes a schema, another model where one gives no answer.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use gateway_dialects::Dialect;
+use gateway_dialects::calls::text::TextCalls;
+use gateway_dialects::calls::{Reply, TextScan};
+use gateway_dialects::history::{Message, TranslatedTools};
+use gateway_dialects::requests::ToolChoice;
+use gateway_dialects::stream::StreamEvent;
+use tokio::sync::mpsc;
+
+use super::request::AgentRequest;
+use super::{Event, emit};
+use crate::error::{AgentError, ModelError, ModelFailure};
+use crate::history::History;
+use crate::model::{Answer, Ask, Model};
+use crate::toolbox::{Offer, Toolbox};
+
+/// Who is asked, and with which tools.
+pub(super) struct Asking<'a> {
+    models: &'a [Arc<dyn Model>],
+    tools: &'a dyn Toolbox,
+    /// Which of the models is asked.
+    current: usize,
+    /// Whether its careful dialect is in use.
+    is_careful: bool,
+    /// What it was offered, and in which dialect. The same for all rounds, so that caches of prompts hold.
+    offered: Option<(Arc<Dialect>, Arc<Offer>)>,
+    ignored: Vec<String>,
+    /// What the operator should know.
+    pub(super) notices: Vec<String>,
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn new(models: &'a [Arc<dyn Model>], tools: &'a dyn Toolbox) -> Self {
+        Self {
+            models,
+            tools,
+            current: 0,
+            is_careful: false,
+            offered: None,
+            ignored: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// What the model was offered.
+    pub(super) fn offer(&self) -> Option<Arc<Offer>> {
+        self.offered.as_ref().map(|(_, offer)| Arc::clone(offer))
+    }
+
+    pub(super) fn dialect(&self) -> &Dialect {
+        match (&self.offered, self.models.get(self.current)) {
+            (Some((dialect, _)), _) => dialect,
+            (None, Some(model)) => model.dialect(),
+            (None, None) => unreachable_dialect(),
+        }
+    }
+
+    pub(super) fn codec(&self) -> &TranslatedTools {
+        static NONE: std::sync::LazyLock<TranslatedTools> =
+            std::sync::LazyLock::new(TranslatedTools::default);
+        self.offered.as_ref().map_or(&NONE, |(_, offer)| &offer.codec)
+    }
+
+    /// Notes who answered, and what was ignored.
+    pub(super) fn name(&self, model: &mut String, ignored: &mut Vec<String>) {
+        if let Some(current) = self.models.get(self.current) {
+            current.name().clone_into(model);
+        }
+        ignored.clone_from(&self.ignored);
+    }
+
+    /// Asks for one reply, and passes it on as it comes.
+    pub(super) async fn ask(
+        &mut self,
+        history: &History,
+        nudge: Option<Message>,
+        request: &AgentRequest,
+        is_first: bool,
+        events: Option<&mpsc::Sender<Event>>,
+    ) -> Result<Reply, AgentError> {
+        // A forced choice counts for the first round only: else no model could ever answer.
+        let choice = match &request.tool_choice {
+            forced if forced.is_forced() && !is_first => &ToolChoice::Auto,
+            other => other,
+        };
+        let history = match nudge {
+            Some(nudge) => {
+                let mut nudged = history.clone();
+                nudged.added.push(nudge);
+                nudged
+            }
+            None => history.clone(),
+        };
+        loop {
+            let failure = match self.begin(&history, request, choice).await {
+                Ok(answer) => match self.read(answer, events).await {
+                    Ok(reply) => return Ok(reply),
+                    Err(Broken::Untouched(error)) => error,
+                    Err(Broken::Begun(error)) => return Err(error),
+                },
+                Err(AgentError::Model(error)) => error,
+                Err(other) => return Err(other),
+            };
+            if !self.adapt(&failure) {
+                return Err(failure.into());
+            }
+        }
+    }
+
+    async fn begin(
+        &mut self,
+        history: &History,
+        request: &AgentRequest,
+        choice: &ToolChoice,
+    ) -> Result<Answer, AgentError> {
+        let Some(model) = self.models.get(self.current) else {
+            return Err(no_model());
+        };
+        let careful = if self.is_careful { model.careful_dialect() } else { None };
+        let dialect = careful.unwrap_or_else(|| Arc::clone(model.dialect()));
+        let offer = match &self.offered {
+            Some((offered_in, offer)) if Arc::ptr_eq(offered_in, &dialect) => Arc::clone(offer),
+            Some(_) | None => {
+                let question = history.question();
+                let offer = self.tools.offer(&dialect, &question).await.map_err(AgentError::Tools)?;
+                let offer = Arc::new(offer);
+                self.offered = Some((Arc::clone(&dialect), Arc::clone(&offer)));
+                offer
+            }
+        };
+        let conversation = history.render(&dialect, &offer.codec, Some(model.name()));
+        let text = match model.text_calls() {
+            TextCalls::Off => TextScan::Off,
+            _ if offer.list.is_none() => TextScan::Off,
+            notation => TextScan::Offered(notation, Arc::clone(&offer.offered)),
+        };
+        let ask = Ask {
+            conversation: &conversation,
+            tools: offer.list.as_ref(),
+            tool_choice: choice,
+            settings: &request.settings,
+            stream: request.stream,
+            text,
+        };
+        let answer = model.ask(ask).await?;
+        self.ignored.clone_from(&answer.ignored);
+        Ok(answer)
+    }
+
+    /// Reads a reply to its end.
+    async fn read(&self, answer: Answer, events: Option<&mpsc::Sender<Event>>) -> Result<Reply, Broken> {
+        let mut reply = Reply::default();
+        let mut stream = answer.events;
+        let mut has_begun = false;
+        while let Some(event) = stream.next().await {
+            let event = match event {
+                Ok(event) => event,
+                Err(error) if has_begun => return Err(Broken::Begun(error.into())),
+                Err(error) => return Err(Broken::Untouched(error)),
+            };
+            let shown = match &event {
+                StreamEvent::Text(text) => Some(Event::Text(text.clone())),
+                StreamEvent::Reasoning(text) => Some(Event::Reasoning(text.clone())),
+                _ => None,
+            };
+            if let Some(shown) = shown {
+                has_begun = true;
+                emit(events, shown).await.map_err(Broken::Begun)?;
+            }
+            if let Err(error) = reply.take(event) {
+                let failure = ModelFailure::Malformed(error.to_string());
+                let error = ModelError { model: self.model_name(), failure };
+                return Err(if has_begun { Broken::Begun(error.into()) } else { Broken::Untouched(error) });
+            }
+        }
+        reply.written = reply.calls.iter().find_map(|call| call.written);
+        Ok(reply)
+    }
+
+    /// Whether another attempt may do better: with careful tools, or with the next model.
+    fn adapt(&mut self, error: &ModelError) -> bool {
+        let Some(model) = self.models.get(self.current) else { return false };
+        if !self.is_careful && model.careful_dialect().is_some() && self.blames_tools(&error.failure) {
+            tracing::warn!(%error, "The model's API refused the tools; they are sent more carefully.");
+            self.notices.push(format!("{error}; asked again with tools written more carefully"));
+            self.is_careful = true;
+            return true;
+        }
+        let has_next = self.current + 1 < self.models.len();
+        let is_lost = error.failure.is_passing() || matches!(error.failure, ModelFailure::Malformed(_));
+        if is_lost && has_next {
+            tracing::warn!(%error, "The next model is asked.");
+            self.notices.push(format!("{error}; the next model was asked"));
+            self.current += 1;
+            self.is_careful = false;
+            return true;
+        }
+        false
+    }
+
+    /// Whether an API refuses a request because of a tool or of its schema.
+    fn blames_tools(&self, failure: &ModelFailure) -> bool {
+        const WORDS: [&str; 9] = [
+            "schema",
+            "tools[",
+            "tools.",
+            "function_declarations",
+            "functiondeclarations",
+            "parameters",
+            "$ref",
+            "tool definition",
+            "functions[",
+        ];
+        let ModelFailure::Status { status: 400 | 422, message, .. } = failure else { return false };
+        let Some((_, offer)) = &self.offered else { return false };
+        if offer.list.is_none() {
+            return false;
+        }
+        let lower = message.to_lowercase();
+        let words = || {
+            message
+                .split(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-' | '.'))
+        };
+        WORDS.iter().any(|word| lower.contains(word)) || words().any(|word| offer.offered.is_offered(word))
+    }
+
+    fn model_name(&self) -> String {
+        self.models.get(self.current).map(|model| model.name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// How a reply broke off.
+enum Broken {
+    /// Before anything of it was passed on.
+    Untouched(ModelError),
+    /// After that, or because nobody listens.
+    Begun(AgentError),
+}
+
+fn no_model() -> AgentError {
+    let failure = ModelFailure::Request("there is no model to ask".to_owned());
+    ModelError { model: String::new(), failure }.into()
+}
+
+/// The dialect of nobody: where no model can be asked, nothing is written in it.
+fn unreachable_dialect() -> &'static Dialect {
+    static DIALECT: std::sync::LazyLock<Dialect> = std::sync::LazyLock::new(|| {
+        gateway_dialects::Dialects::builtin().get("openai-chat").unwrap_or_else(|_| unreachable!())
+    });
+    &DIALECT
+}

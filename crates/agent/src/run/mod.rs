@@ -1,0 +1,318 @@
+//! The loop: model → calls → results → model, until the model answers.
+
+mod asking;
+mod calling;
+mod guards;
+mod limits;
+mod request;
+mod shown;
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use gateway_dialects::calls::{Reply, ToolCall};
+use gateway_dialects::history::{Content, Message, Role, reply_message};
+use gateway_dialects::stream::Usage;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+pub use self::calling::CallReport;
+pub use self::limits::Limits;
+pub use self::request::{AgentRequest, Journal};
+
+use self::asking::Asking;
+use self::guards::{BadCalls, Repeats, Verdict};
+use self::limits::Bound;
+use crate::error::AgentError;
+use crate::history::History;
+use crate::model::Model;
+use crate::toolbox::Toolbox;
+
+/// The loop over one model and one set of tools.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The model, and behind it those that are asked if it gives no answer.
+    models: Vec<Arc<dyn Model>>,
+    tools: Arc<dyn Toolbox>,
+    limits: Limits,
+}
+
+/// What happens while the loop runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// More of the answer.
+    Text(String),
+    /// More of the model's thoughts.
+    Reasoning(String),
+    /// A call is about to run.
+    CallBegins {
+        /// The id that the model gave it.
+        id: String,
+        /// The tool, as the model calls it.
+        name: String,
+        /// The arguments, as JSON.
+        arguments: String,
+    },
+    /// A call is over.
+    CallEnds(CallReport),
+    /// The model has said all that it says in this round.
+    RoundEnds {
+        /// Which one, from 1.
+        round: usize,
+        /// What it cost.
+        usage: Usage,
+    },
+}
+
+/// Why the loop ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The model answered.
+    Answered,
+    /// The model's answer was cut off, in its API's word.
+    Cut(String),
+    /// The caller has to run calls of its own.
+    CallersTurn,
+    /// A bound was reached.
+    Limit(String),
+    /// The model made no progress.
+    Stuck(String),
+}
+
+/// What came of a message.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Finished {
+    /// The answer: the text of the last round.
+    pub text: String,
+    /// What the model thought in the last round.
+    pub reasoning: String,
+    /// Why the loop ended.
+    pub stop: Stop,
+    /// Tokens of all rounds.
+    pub usage: Usage,
+    /// Tokens of each round.
+    pub rounds: Vec<Usage>,
+    /// The calls that ran, in order.
+    pub calls: Vec<CallReport>,
+    /// The last reply, where the caller has to run calls of it.
+    pub handed_back: Vec<ToolCall>,
+    /// What was added to the conversation.
+    pub added: Vec<Message>,
+    /// The model that answered.
+    pub model: String,
+    /// Settings that its API does not have.
+    pub ignored: Vec<String>,
+    /// What the operator should know.
+    pub notices: Vec<String>,
+}
+
+/// How often an empty answer is asked for again.
+const NUDGES: usize = 2;
+
+/// What an empty answer is answered with.
+const NUDGE: &str = "Your last answer was empty. Answer the question, or use the appropriate tool.";
+
+impl Agent {
+    /// The loop over these models, the first of which is asked, and these tools.
+    pub fn new(models: Vec<Arc<dyn Model>>, tools: Arc<dyn Toolbox>, limits: Limits) -> Self {
+        Self { models, tools, limits }
+    }
+
+    /// Runs the loop and gives what came of it. Dropping the future ends the request to the model and the calls that run.
+    pub fn answer(&self, request: AgentRequest) -> BoxFuture<'_, Result<Finished, AgentError>> {
+        Run::new(self, request, None).finish().boxed()
+    }
+
+    /// The same with what happens on the way. Whoever drops the receiver ends the loop.
+    pub fn run(
+        &self,
+        request: AgentRequest,
+        events: mpsc::Sender<Event>,
+    ) -> BoxFuture<'_, Result<Finished, AgentError>> {
+        Run::new(self, request, Some(events)).finish().boxed()
+    }
+}
+
+/// One message on its way.
+struct Run<'a> {
+    agent: &'a Agent,
+    request: AgentRequest,
+    events: Option<mpsc::Sender<Event>>,
+    history: History,
+    asking: Asking<'a>,
+    deadline: Instant,
+    repeats: Repeats,
+    bad_calls: BadCalls,
+    finished: Finished,
+}
+
+impl<'a> Run<'a> {
+    fn new(agent: &'a Agent, mut request: AgentRequest, events: Option<mpsc::Sender<Event>>) -> Self {
+        let history = std::mem::take(&mut request.history);
+        Self {
+            agent,
+            events,
+            history,
+            asking: Asking::new(&agent.models, agent.tools.as_ref()),
+            deadline: Instant::now() + agent.limits.time,
+            repeats: Repeats::new(agent.limits.repeats),
+            bad_calls: BadCalls::new(agent.limits.bad_calls),
+            finished: Finished {
+                text: String::new(),
+                reasoning: String::new(),
+                stop: Stop::Answered,
+                usage: Usage::default(),
+                rounds: Vec::new(),
+                calls: Vec::new(),
+                handed_back: Vec::new(),
+                added: Vec::new(),
+                model: String::new(),
+                ignored: Vec::new(),
+                notices: Vec::new(),
+            },
+            request,
+        }
+    }
+
+    async fn finish(mut self) -> Result<Finished, AgentError> {
+        let mut nudges = 0;
+        loop {
+            if let Some(bound) = self.reached() {
+                self.stop_at(bound).await?;
+                break;
+            }
+            let nudge = (nudges > 0).then(|| Message::new(Role::User, Content::Text(NUDGE.to_owned())));
+            let Some(reply) = self.ask(nudge).await? else { continue };
+            if reply.calls.is_empty() && reply.text.trim().is_empty() {
+                if nudges == NUDGES {
+                    let model = self.finished.model.clone();
+                    return Err(AgentError::Empty { model, times: NUDGES + 1 });
+                }
+                nudges += 1;
+                continue;
+            }
+            nudges = 0;
+            if self.take(reply).await? {
+                break;
+            }
+        }
+        self.finished.added = std::mem::take(&mut self.history.added);
+        self.finished.notices.append(&mut self.asking.notices);
+        Ok(self.finished)
+    }
+
+    /// The bound that was reached, if one was.
+    fn reached(&self) -> Option<Bound> {
+        let limits = &self.agent.limits;
+        let tokens = self.finished.usage.input_tokens + self.finished.usage.output_tokens;
+        if self.finished.rounds.len() >= limits.rounds {
+            Some(Bound::Rounds(limits.rounds))
+        } else if self.finished.calls.len() >= limits.calls {
+            Some(Bound::Calls(limits.calls))
+        } else if let Some(most) = limits.tokens.filter(|most| tokens >= *most) {
+            Some(Bound::Tokens(most))
+        } else if Instant::now() >= self.deadline {
+            Some(Bound::Time(limits.time))
+        } else {
+            None
+        }
+    }
+
+    /// Asks the model for one reply, and passes it on as it comes. `None` if the time is over.
+    async fn ask(&mut self, nudge: Option<Message>) -> Result<Option<Reply>, AgentError> {
+        let is_first = self.finished.rounds.is_empty();
+        let asked = self.asking.ask(&self.history, nudge, &self.request, is_first, self.events.as_ref());
+        let reply = match tokio::time::timeout_at(self.deadline, asked).await {
+            Ok(reply) => reply?,
+            Err(_) => return Ok(None),
+        };
+        let usage = reply.usage.unwrap_or_default();
+        self.finished.rounds.push(usage);
+        let total = &mut self.finished.usage;
+        total.input_tokens += usage.input_tokens;
+        total.output_tokens += usage.output_tokens;
+        total.cached_tokens += usage.cached_tokens;
+        self.asking.name(&mut self.finished.model, &mut self.finished.ignored);
+        self.emit(Event::RoundEnds { round: self.finished.rounds.len(), usage }).await?;
+        Ok(Some(reply))
+    }
+
+    /// Takes a reply: runs its calls, or ends with its answer. Says whether the loop is over.
+    async fn take(&mut self, reply: Reply) -> Result<bool, AgentError> {
+        let message = reply_message(&reply, self.asking.dialect(), self.asking.codec());
+        self.add(message).await?;
+        if reply.calls.is_empty() {
+            let is_cut = |word: &str| {
+                matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
+            };
+            self.finished.stop = match reply.stop {
+                Some(word) if is_cut(&word) => Stop::Cut(word),
+                Some(_) | None => Stop::Answered,
+            };
+            (self.finished.text, self.finished.reasoning) = (reply.text, reply.reasoning);
+            return Ok(true);
+        }
+        let Some(offer) = self.asking.offer() else { return Ok(true) };
+        let owns = |call: &ToolCall| self.agent.tools.owns(&offer, &call.name);
+        let (own, foreign): (Vec<ToolCall>, Vec<ToolCall>) = reply.calls.into_iter().partition(owns);
+        let verdict = self.run_calls(&own, &offer).await?;
+        let back = |call| self.agent.tools.handed_back(&offer, call);
+        let foreign: Vec<ToolCall> = foreign.into_iter().map(back).collect();
+        if !foreign.is_empty() {
+            (self.finished.text, self.finished.reasoning) = (reply.text, reply.reasoning);
+            (self.finished.stop, self.finished.handed_back) = (Stop::CallersTurn, foreign);
+            return Ok(true);
+        }
+        match verdict {
+            Verdict::GoOn => Ok(false),
+            Verdict::Stop(text) => {
+                self.say(text.clone()).await?;
+                self.finished.stop = Stop::Stuck(text);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Ends at a bound.
+    async fn stop_at(&mut self, bound: Bound) -> Result<(), AgentError> {
+        if self.agent.limits.on_limit == gateway_config::OnLimit::Error {
+            return Err(AgentError::Limit(bound.error()));
+        }
+        self.say(bound.message()).await?;
+        self.finished.stop = Stop::Limit(bound.error());
+        Ok(())
+    }
+
+    /// Answers in the model's stead.
+    async fn say(&mut self, text: String) -> Result<(), AgentError> {
+        self.emit(Event::Text(text.clone())).await?;
+        self.add(Message::new(Role::Assistant, Content::Text(text.clone()))).await?;
+        self.finished.text = text;
+        Ok(())
+    }
+
+    /// Adds a message to the conversation, once it is kept.
+    async fn add(&mut self, message: Message) -> Result<(), AgentError> {
+        if let Some(journal) = &self.request.journal {
+            journal.write(&message).await.map_err(AgentError::Journal)?;
+        }
+        self.history.added.push(message);
+        Ok(())
+    }
+
+    async fn emit(&self, event: Event) -> Result<(), AgentError> {
+        emit(self.events.as_ref(), event).await
+    }
+}
+
+/// Passes an event on, if somebody listens.
+async fn emit(events: Option<&mpsc::Sender<Event>>, event: Event) -> Result<(), AgentError> {
+    match events {
+        Some(events) => events.send(event).await.map_err(|_| AgentError::Gone),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,108 @@
+//! What the loop needs of tools.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use gateway_dialects::Dialect;
+use gateway_dialects::calls::ToolCall;
+use gateway_dialects::calls::text::{OfferedTools, ToolSchemas};
+use gateway_dialects::history::TranslatedTools;
+use gateway_protocol::RawJson;
+use gateway_runtime::failure::{Failure, error_result};
+
+/// Why tools cannot be offered.
+pub type ToolsError = Failure;
+
+/// Tools that a model may call.
+///
+/// Dropping the future of a call ends the call.
+pub trait Toolbox: Debug + Send + Sync {
+    /// The tools for a model of `dialect`. `question` is what the conversation is about, where not all tools can be offered.
+    fn offer<'a>(
+        &'a self,
+        dialect: &'a Arc<Dialect>,
+        question: &'a str,
+    ) -> BoxFuture<'a, Result<Offer, ToolsError>>;
+
+    /// Whether a call of this name is run here. All others are handed back to the caller.
+    fn owns(&self, _offer: &Offer, _name: &str) -> bool {
+        true
+    }
+
+    /// A call that is handed back, as the caller knows it.
+    fn handed_back(&self, _offer: &Offer, call: ToolCall) -> ToolCall {
+        call
+    }
+
+    /// Runs one call of the tools that were offered last.
+    fn call<'a>(&'a self, offer: &'a Offer, call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome>;
+}
+
+/// Tools as a model is offered them.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// The dialect's list, as JSON; `None` if there are no tools.
+    pub list: Option<Bytes>,
+    /// How many there are.
+    pub count: usize,
+    /// Names and arguments as the model knows them.
+    pub codec: Arc<TranslatedTools>,
+    /// The measure of calls that the model writes as text.
+    pub offered: Arc<dyn OfferedTools>,
+    /// What the toolbox needs to run calls of this offer.
+    pub state: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Offer {
+    /// No tools.
+    pub fn nothing() -> Self {
+        Self {
+            list: None,
+            count: 0,
+            codec: Arc::new(TranslatedTools::default()),
+            offered: Arc::new(ToolSchemas::default()),
+            state: None,
+        }
+    }
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+pub struct ToolOutcome {
+    /// A result of MCP, whatever happened.
+    pub result: RawJson,
+    /// The word for programs if it failed.
+    pub code: Option<&'static str>,
+    /// Whether the call itself was wrong: no such tool, or arguments that do not fit.
+    pub is_bad: bool,
+    /// The server that ran it, and the name of the tool there.
+    pub ran_on: Option<(String, String)>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// No tools at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTools;
+
+impl Toolbox for NoTools {
+    fn offer<'a>(
+        &'a self,
+        _dialect: &'a Arc<Dialect>,
+        _question: &'a str,
+    ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
+        async { Ok(Offer::nothing()) }.boxed()
+    }
+
+    fn call<'a>(&'a self, _offer: &'a Offer, call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
+        let result = error_result(&format!("Error: Tool '{}' not found", call.name));
+        let code = Some(gateway_runtime::failure::code::TOOL_NOT_FOUND);
+        async move { ToolOutcome { result, code, is_bad: true, ran_on: None, duration: Duration::ZERO } }
+            .boxed()
+    }
+}

@@ -1,0 +1,42 @@
+//! The routes of the agent.
+
+use super::parts::{answer, error, header, json, ok};
+use super::route::Verb::{Get, Post};
+use super::route::{Action, Content, Route, route};
+
+const COMPLETION_REQUEST: &str =
+    r#"{"model":"local","messages":[{"role":"user","content":"What is 15 plus 27?"}]}"#;
+const COMPLETION: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1790000000,"model":"local","choices":[{"index":0,"message":{"role":"assistant","content":"42"},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":0}}}"#;
+
+pub(super) const COMPLETIONS: Route = route(
+    Post,
+    "/v1/chat/completions",
+    Action::Completions,
+    "Agent",
+    "Ask a model that has all tools",
+)
+.described(
+    "A drop-in for OpenAI's Chat Completions, streamed and not. Without `tools`, the model is offered the tools of the gateway, whose \
+     calls run here until it answers; `gateway` in the answer has the calls and what each round cost. With `tools`, these are handed back \
+     to the caller, and the gateway's are offered beside them only if `x-gateway-tools` says so. With `x-gateway-tools: none` and a model \
+     of Chat Completions the request and the answer go through as they are. Members that are not known are passed on. Errors have \
+     OpenAI's shape; one after the first byte of a stream is an event of it.",
+)
+.parameters(&[header(
+    "x-gateway-tools",
+    "Which of the gateway's tools are offered: `auto` for all, `none`, `group:NAME`, or patterns of names and of `server/tool`, \
+     separated by commas. `auto` if absent; `none` if the request brings `tools`.",
+)])
+.body("CompletionRequest", &[("question", COMPLETION_REQUEST)])
+.answers(&[
+    ok("The answer.", Content::JsonOrEvents("Completion", COMPLETION)),
+    answer(400, "The request is not sound.", Content::Json("CompletionError", None)),
+    answer(404, "No model has this name.", Content::Json("CompletionError", None)),
+    answer(502, "The model gave no answer.", Content::Json("CompletionError", None)),
+    answer(504, "The model sent nothing for too long.", Content::Json("CompletionError", None)),
+    error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
+]);
+
+pub(super) const MODELS: Route =
+    route(Get, "/v1/models", Action::Models, "Agent", "List the models that can be asked")
+        .answers(&[json("The models, as OpenAI lists them.", "ModelList")]);

@@ -1,0 +1,111 @@
+//! `/v1`: the agent as a drop-in for Chat Completions.
+
+use std::time::Duration;
+
+use axum_core::body::Body;
+use axum_core::response::Response;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use gateway_agent::completions::{
+    Completion, CompletionError, CompletionStream, Proxied, StreamItem, failed_stream,
+};
+use gateway_agent::{AgentError, ModelFailure};
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::Failure;
+use gateway_runtime::progress::with_heartbeats;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::errors::{ApiError, event_stream, json_response};
+use crate::gateway::Gateway;
+use crate::metrics::Entered;
+
+/// The longest time without a sign of life.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// Which of the gateway's tools a caller wants.
+const TOOLS: &str = "x-gateway-tools";
+
+/// `GET /v1/models`.
+pub(super) async fn models(gateway: Gateway) -> Result<Response, ApiError> {
+    Ok(json_response(StatusCode::OK, gateway.state.completions.list().await.to_string()))
+}
+
+/// `POST /v1/chat/completions`. A stream counts as a request at work until it ends.
+pub(super) async fn complete(
+    gateway: Gateway,
+    context: RequestContext,
+    headers: HeaderMap,
+    body: Bytes,
+    entered: Option<Entered>,
+) -> Response {
+    let tools = headers.get(TOOLS).and_then(|value| value.to_str().ok());
+    let quiet = gateway.config().heartbeat.min(QUIET);
+    match gateway.state.completions.complete(body, tools, context).await {
+        Ok(Completion::Whole(body)) => json_response(StatusCode::OK, body),
+        Ok(Completion::Stream(items)) => streamed(items, quiet, entered).await,
+        Ok(Completion::Proxied(answer)) => proxied(answer, entered),
+        Err(error) => failed(&error),
+    }
+}
+
+/// A stream. What comes first decides the status.
+async fn streamed(items: CompletionStream, quiet: Duration, entered: Option<Entered>) -> Response {
+    let mut items = Box::pin(with_heartbeats(items, quiet));
+    let first = match items.next().await {
+        Some(Some(StreamItem::Failed(error))) => return failed(&error),
+        first => stream::iter(first),
+    };
+    let written = first.chain(items).map(move |item| {
+        let _counted = &entered;
+        item.map(|item| match item {
+            StreamItem::Bytes(bytes) => bytes,
+            StreamItem::Failed(error) => failed_stream(&error),
+        })
+    });
+    event_stream(written)
+}
+
+/// The answer of another server, as it came.
+fn proxied(answer: Proxied, entered: Option<Entered>) -> Response {
+    let Proxied { status, headers, body } = answer;
+    let body = body.map(move |piece| {
+        let _counted = &entered;
+        piece.map_err(std::io::Error::other)
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// An answer that says why there is none, in the shape that callers of Chat Completions know.
+fn failed(error: &CompletionError) -> Response {
+    let mut response = json_response(status_of(error), error.body().to_string());
+    if let CompletionError::Agent(AgentError::Model(error)) = error
+        && let ModelFailure::Status { retry_after: Some(wanted), .. } = &error.failure
+    {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wanted.as_secs().max(1)));
+    }
+    response
+}
+
+fn status_of(error: &CompletionError) -> StatusCode {
+    match error {
+        CompletionError::Request(_) => StatusCode::BAD_REQUEST,
+        CompletionError::UnknownModel(_) => StatusCode::NOT_FOUND,
+        CompletionError::Agent(AgentError::Model(error)) => match &error.failure {
+            // The caller can do something about these, so they are the caller's to know.
+            ModelFailure::Status { status: status @ (400 | 404 | 413 | 422 | 429), .. } => {
+                StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY)
+            }
+            ModelFailure::Request(_) => StatusCode::BAD_REQUEST,
+            ModelFailure::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            _ => StatusCode::BAD_GATEWAY,
+        },
+        CompletionError::Agent(AgentError::Tools(Failure::Request(_) | Failure::UnknownGroup { .. })) => {
+            StatusCode::BAD_REQUEST
+        }
+        CompletionError::Agent(AgentError::Journal(_)) => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
