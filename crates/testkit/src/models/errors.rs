@@ -136,6 +136,12 @@ fn openai(problem: &Problem) -> (u16, Value) {
             (400, openai_body(text, invalid, Some("messages"), Some("context_length_exceeded")))
         }
         Problem::NoRoute => (404, openai_body("Invalid URL", invalid, None, None)),
+        Problem::Invalid(Violation { message, code: Some(code @ ("3230" | "3280")), .. }) => {
+            // Mistral's errors are flat, and their codes are numbers.
+            let kind =
+                if *code == "3230" { "invalid_request_message_order" } else { "invalid_function_call" };
+            (400, json!({"object": "error", "message": message, "type": kind, "param": null, "code": code}))
+        }
         Problem::Invalid(violation) => {
             (400, openai_body(&violation.message, invalid, violation.param.as_deref(), violation.code))
         }

@@ -60,5 +60,6 @@ pub use reply::{Arguments, Call, Finish, Part, Reply, Usage};
 pub use script::{Act, Script, Step};
 pub use seen::SeenTool;
 pub use server::{ModelServer, ServerOptions};
+pub use strict::check_history;
 pub use wire::Wire;
 pub use words::UnknownWord;
