@@ -3,7 +3,8 @@
 //! What it is: the binary `gateway-fixture`, an MCP server over stdio, Streamable HTTP and HTTP+SSE in both eras, whose
 //! tools and faults make a client's promises testable; and the helpers with which a test starts it, kills it and inspects
 //! what it left behind. With `--serve everything` the same binary is a well-behaved server that offers everything that the
-//! official conformance suite requires. The module [`hostile`] and the binary `gateway-attack` attack the gateway.
+//! official conformance suite requires. The module [`hostile`] and the binary `gateway-attack` attack the gateway; the module
+//! [`models`] plays models for whoever calls them.
 //! What it is not: part of the product. Only tests and benchmarks use it.
 //!
 //! ```no_run
@@ -31,6 +32,7 @@ mod job;
 mod lifecycle;
 mod lock;
 mod message;
+pub mod models;
 mod modes;
 mod notify;
 mod options;

@@ -1,0 +1,115 @@
+//! Parameters of Anthropic Messages.
+
+use serde_json::Value;
+
+use super::{Checked, is_name, list, refuse, text};
+use crate::models::record::RecordedRequest;
+
+/// The members of a request; others are refused.
+const MEMBERS: [&str; 20] = [
+    "model",
+    "messages",
+    "max_tokens",
+    "system",
+    "metadata",
+    "stop_sequences",
+    "stream",
+    "temperature",
+    "top_k",
+    "top_p",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "service_tier",
+    "container",
+    "mcp_servers",
+    "context_management",
+    "output_config",
+    "output_format",
+    "cache_control",
+];
+
+/// The members of a tool; others are refused.
+const TOOL_MEMBERS: [&str; 10] = [
+    "type",
+    "name",
+    "description",
+    "input_schema",
+    "strict",
+    "cache_control",
+    "input_examples",
+    "defer_loading",
+    "allowed_callers",
+    "eager_input_streaming",
+];
+
+pub(super) fn check_parameters(request: &RecordedRequest, body: &Value) -> Checked {
+    if request.header("anthropic-version").is_none() {
+        return refuse("anthropic-version: header is required");
+    }
+    if let Some(key) = ["model", "messages", "max_tokens"].iter().find(|key| body.get(**key).is_none()) {
+        return refuse(format!("{key}: Field required"));
+    }
+    let members = body.as_object().into_iter().flatten();
+    if let Some((key, _)) = members.into_iter().find(|(key, _)| !MEMBERS.contains(&key.as_str())) {
+        return refuse(format!("{key}: Extra inputs are not permitted"));
+    }
+    let tools = list(body, "tools");
+    let uses = list(body, "messages").iter().flat_map(|message| list(message, "content"));
+    let mut kinds = uses.filter_map(|block| text(block, "type"));
+    if tools.is_empty() && kinds.any(|kind| matches!(kind, "tool_use" | "tool_result")) {
+        return refuse("Requests which include `tool_use` or `tool_result` blocks must define tools.");
+    }
+    check_tools(tools)
+}
+
+fn check_tools(tools: &[Value]) -> Checked {
+    let mut names = Vec::new();
+    for (index, tool) in tools.iter().enumerate() {
+        // What Anthropic runs by itself has a type, and no schema.
+        if text(tool, "type").is_some_and(|kind| kind != "custom") {
+            continue;
+        }
+        let at = format!("tools.{index}.custom");
+        let Some(name) = text(tool, "name") else { return refuse(format!("{at}.name: Field required")) };
+        if !is_name(name, "") || name.len() > 128 {
+            return refuse(format!("{at}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"));
+        }
+        if names.contains(&name) {
+            return refuse("tools: Tool names must be unique.");
+        }
+        names.push(name);
+        let mut members = tool.as_object().into_iter().flatten();
+        if let Some((key, _)) = members.find(|(key, _)| !TOOL_MEMBERS.contains(&key.as_str())) {
+            return refuse(format!("{at}.{key}: Extra inputs are not permitted"));
+        }
+        check_schema(&at, tool)?;
+    }
+    Ok(())
+}
+
+fn check_schema(at: &str, tool: &Value) -> Checked {
+    let Some(schema) = tool.get("input_schema") else {
+        return refuse(format!("{at}.input_schema: Field required"));
+    };
+    match schema.get("type") {
+        None => return refuse(format!("{at}.input_schema.type: Field required")),
+        Some(kind) if kind != "object" => {
+            return refuse(format!("{at}.input_schema.type: Input should be 'object'"));
+        }
+        Some(_) => {}
+    }
+    if ["oneOf", "allOf", "anyOf"].iter().any(|key| schema.get(*key).is_some()) {
+        return refuse(format!(
+            "{at}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
+        ));
+    }
+    let mut keys =
+        schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key);
+    if keys.any(|key| !is_name(key, ".") || key.len() > 64) {
+        return refuse(format!(
+            "{at}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
+        ));
+    }
+    Ok(())
+}
