@@ -9,10 +9,9 @@ use gateway_dialects::calls::{Reply, TextScan};
 use gateway_dialects::history::{Message, TranslatedTools};
 use gateway_dialects::requests::ToolChoice;
 use gateway_dialects::stream::StreamEvent;
-use tokio::sync::mpsc;
 
 use super::request::AgentRequest;
-use super::{Event, emit};
+use super::{Event, Events};
 use crate::error::{AgentError, ModelError, ModelFailure};
 use crate::history::History;
 use crate::model::{Answer, Ask, Model};
@@ -80,7 +79,7 @@ impl<'a> Asking<'a> {
         nudge: Option<Message>,
         request: &AgentRequest,
         is_first: bool,
-        events: Option<&mpsc::Sender<Event>>,
+        mut events: Events<'_>,
     ) -> Result<Reply, AgentError> {
         // A forced choice counts for the first round only: else no model could ever answer.
         let choice = match &request.tool_choice {
@@ -97,7 +96,7 @@ impl<'a> Asking<'a> {
         };
         loop {
             let failure = match self.begin(&history, request, choice).await {
-                Ok(answer) => match self.read(answer, events).await {
+                Ok(answer) => match self.read(answer, &mut events).await {
                     Ok(reply) => return Ok(reply),
                     Err(Broken::Untouched(error)) => error,
                     Err(Broken::Begun(error)) => return Err(error),
@@ -152,12 +151,19 @@ impl<'a> Asking<'a> {
     }
 
     /// Reads a reply to its end.
-    async fn read(&self, answer: Answer, events: Option<&mpsc::Sender<Event>>) -> Result<Reply, Broken> {
+    async fn read(&self, answer: Answer, events: &mut Events<'_>) -> Result<Reply, Broken> {
         let mut reply = Reply::default();
         let mut stream = answer.events;
         let mut has_begun = false;
         while let Some(event) = stream.next().await {
             let event = match event {
+                // Models that think aloud leave empty lines behind their thoughts.
+                Ok(StreamEvent::Text(text)) if reply.text.is_empty() && !reply.reasoning.is_empty() => {
+                    match text.trim_start() {
+                        "" => continue,
+                        rest => StreamEvent::Text(rest.to_owned()),
+                    }
+                }
                 Ok(event) => event,
                 Err(error) if has_begun => return Err(Broken::Begun(error.into())),
                 Err(error) => return Err(Broken::Untouched(error)),
@@ -169,7 +175,7 @@ impl<'a> Asking<'a> {
             };
             if let Some(shown) = shown {
                 has_begun = true;
-                emit(events, shown).await.map_err(Broken::Begun)?;
+                events.emit(shown).await.map_err(Broken::Begun)?;
             }
             if let Err(error) = reply.take(event) {
                 let failure = ModelFailure::Malformed(error.to_string());

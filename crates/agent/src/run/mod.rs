@@ -86,9 +86,9 @@ pub enum Stop {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finished {
-    /// The answer: the text of the last round.
+    /// The answer: what the model said in all rounds, with an empty line between two.
     pub text: String,
-    /// What the model thought in the last round.
+    /// What it thought, likewise.
     pub reasoning: String,
     /// Why the loop ended.
     pub stop: Stop,
@@ -225,7 +225,10 @@ impl<'a> Run<'a> {
     /// Asks the model for one reply, and passes it on as it comes. `None` if the time is over.
     async fn ask(&mut self, nudge: Option<Message>) -> Result<Option<Reply>, AgentError> {
         let is_first = self.finished.rounds.is_empty();
-        let asked = self.asking.ask(&self.history, nudge, &self.request, is_first, self.events.as_ref());
+        let before =
+            Before { text: !self.finished.text.is_empty(), reasoning: !self.finished.reasoning.is_empty() };
+        let events = Events { sender: self.events.as_ref(), before };
+        let asked = self.asking.ask(&self.history, nudge, &self.request, is_first, events);
         let reply = match tokio::time::timeout_at(self.deadline, asked).await {
             Ok(reply) => reply?,
             Err(_) => return Ok(None),
@@ -245,6 +248,8 @@ impl<'a> Run<'a> {
     async fn take(&mut self, reply: Reply) -> Result<bool, AgentError> {
         let message = reply_message(&reply, self.asking.dialect(), self.asking.codec());
         self.add(message).await?;
+        append(&mut self.finished.text, &reply.text);
+        append(&mut self.finished.reasoning, &reply.reasoning);
         if reply.calls.is_empty() {
             let is_cut = |word: &str| {
                 matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
@@ -253,7 +258,6 @@ impl<'a> Run<'a> {
                 Some(word) if is_cut(&word) => Stop::Cut(word),
                 Some(_) | None => Stop::Answered,
             };
-            (self.finished.text, self.finished.reasoning) = (reply.text, reply.reasoning);
             return Ok(true);
         }
         let Some(offer) = self.asking.offer() else { return Ok(true) };
@@ -263,7 +267,6 @@ impl<'a> Run<'a> {
         let back = |call| self.agent.tools.handed_back(&offer, call);
         let foreign: Vec<ToolCall> = foreign.into_iter().map(back).collect();
         if !foreign.is_empty() {
-            (self.finished.text, self.finished.reasoning) = (reply.text, reply.reasoning);
             (self.finished.stop, self.finished.handed_back) = (Stop::CallersTurn, foreign);
             return Ok(true);
         }
@@ -289,10 +292,10 @@ impl<'a> Run<'a> {
 
     /// Answers in the model's stead.
     async fn say(&mut self, text: String) -> Result<(), AgentError> {
-        self.emit(Event::Text(text.clone())).await?;
-        self.add(Message::new(Role::Assistant, Content::Text(text.clone()))).await?;
-        self.finished.text = text;
-        Ok(())
+        let shown = if self.finished.text.is_empty() { text.clone() } else { format!("{BETWEEN}{text}") };
+        self.emit(Event::Text(shown)).await?;
+        append(&mut self.finished.text, &text);
+        self.add(Message::new(Role::Assistant, Content::Text(text))).await
     }
 
     /// Adds a message to the conversation, once it is kept.
@@ -305,14 +308,47 @@ impl<'a> Run<'a> {
     }
 
     async fn emit(&self, event: Event) -> Result<(), AgentError> {
-        emit(self.events.as_ref(), event).await
+        Events { sender: self.events.as_ref(), before: Before::default() }.emit(event).await
     }
 }
 
-/// Passes an event on, if somebody listens.
-async fn emit(events: Option<&mpsc::Sender<Event>>, event: Event) -> Result<(), AgentError> {
-    match events {
-        Some(events) => events.send(event).await.map_err(|_| AgentError::Gone),
-        None => Ok(()),
+/// What stands between the texts of two rounds.
+const BETWEEN: &str = "\n\n";
+
+fn append(whole: &mut String, text: &str) {
+    if !whole.is_empty() && !text.is_empty() {
+        whole.push_str(BETWEEN);
+    }
+    whole.push_str(text);
+}
+
+/// What earlier rounds have said.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    text: bool,
+    reasoning: bool,
+}
+
+/// Who listens, if somebody does.
+#[derive(Clone, Copy)]
+struct Events<'a> {
+    sender: Option<&'a mpsc::Sender<Event>>,
+    before: Before,
+}
+
+impl Events<'_> {
+    /// Passes an event on. What stands between two rounds goes in front of the second.
+    async fn emit(&mut self, event: Event) -> Result<(), AgentError> {
+        let Some(sender) = self.sender else { return Ok(()) };
+        let event = match event {
+            Event::Text(text) if std::mem::take(&mut self.before.text) => {
+                Event::Text(format!("{BETWEEN}{text}"))
+            }
+            Event::Reasoning(text) if std::mem::take(&mut self.before.reasoning) => {
+                Event::Reasoning(format!("{BETWEEN}{text}"))
+            }
+            other => other,
+        };
+        sender.send(event).await.map_err(|_| AgentError::Gone)
     }
 }

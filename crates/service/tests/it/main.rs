@@ -10,6 +10,8 @@ mod bounds;
 mod cache;
 mod call_invariants;
 mod client;
+#[cfg(feature = "agent")]
+mod completions;
 mod cors;
 mod drain;
 mod guard;
