@@ -10,7 +10,7 @@ use std::{
 use jiff::Timestamp;
 
 /// Name prefixes of the files that a gateway keeps in its data directory.
-const OWN_PREFIXES: &[&str] = &["calls.", "servers."];
+const OWN_PREFIXES: &[&str] = &["calls.", "conversations.", "servers."];
 /// Permission bits that our files must not have.
 const GROUP_AND_OTHERS: u32 = 0o077;
 

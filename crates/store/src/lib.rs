@@ -1,11 +1,11 @@
-//! The call log: every call, in SQLite.
+//! What outlives a request: the call log, and [`conversations`].
 //!
-//! **What it is.** A queue in front of one writer thread, which redacts each record, caps it, and writes
+//! **What it is.** The call log is a queue in front of one writer thread, which redacts each record, caps it, and writes
 //! it in batches to a file that survives `kill -9`; and a reader with filters, pages and a cursor to follow by.
 //! A [`Permit`] taken before a call guarantees room for its record, so a full queue is noticed before the
 //! call runs and no entry is lost silently. [`jsonl`] reads the logs that MCP servers write themselves.
 //!
-//! **What it is not.** It knows neither HTTP nor MCP nor async: the runtime turns a missing permit into a
+//! **What it is not.** It knows neither HTTP nor MCP, nor what a call or a message means. The log is not async: the runtime turns a missing permit into a
 //! failure, and the service a notification of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
 //!
 //! ```
@@ -43,6 +43,7 @@
 mod block;
 mod checkpoint;
 mod clock;
+pub mod conversations;
 mod error;
 mod files;
 pub mod jsonl;

@@ -145,7 +145,7 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-fn write_display(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+pub(crate) fn write_display(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     // Writing into memory cannot fail.
     let _ = out.write_fmt(text);
 }

@@ -1,6 +1,12 @@
-//! The behaviour of the call log, from outside.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not marked as tests")]
+//! The behaviour of the call log and of the stores of conversations, from outside.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests are not marked as tests"
+)]
 
+mod conversations;
 mod crash;
 mod files;
 mod filters;
