@@ -11,35 +11,33 @@ use serde_json::Value;
 /// A conversation: what came before the loop, and what the loop added.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    given: Given,
+    given: Vec<Segment>,
     /// What the loop added.
     pub added: Vec<Message>,
 }
 
-/// What came before.
+/// A part of what came before.
 #[derive(Clone, Debug)]
-enum Given {
+pub(crate) enum Segment {
     /// Messages of a chat request, as they came.
     Chat(Vec<Value>),
     /// Neutral messages.
     Neutral(Vec<Message>),
 }
 
-impl Default for Given {
-    fn default() -> Self {
-        Self::Neutral(Vec::new())
-    }
-}
-
 impl History {
     /// Messages of a chat request. A model with the same API gets them as they came.
     pub fn of_chat(messages: Vec<Value>) -> Self {
-        Self { given: Given::Chat(messages), added: Vec::new() }
+        Self::of_segments(vec![Segment::Chat(messages)])
     }
 
     /// Neutral messages.
     pub fn of_messages(messages: Vec<Message>) -> Self {
-        Self { given: Given::Neutral(messages), added: Vec::new() }
+        Self::of_segments(vec![Segment::Neutral(messages)])
+    }
+
+    pub(crate) fn of_segments(given: Vec<Segment>) -> Self {
+        Self { given, added: Vec::new() }
     }
 
     /// The conversation in the messages of `dialect`; `codec` knows the tools as its models know them.
@@ -47,40 +45,50 @@ impl History {
         let mut options = HistoryOptions::default();
         options.results.model = model.map(str::to_owned);
         let mut ids = IdMap::new(dialect);
-        match &self.given {
-            Given::Chat(messages) if dialect.messages.protocol == Protocol::Chat => {
-                let (added, _) = to_dialect(&self.added, dialect, codec, &mut ids, &options);
-                let messages = messages.iter().cloned().chain(added.messages).collect();
-                Conversation { system: None, messages }
+        let mut write = |messages: &[Message]| to_dialect(messages, dialect, codec, &mut ids, &options).0;
+        if dialect.messages.protocol == Protocol::Chat {
+            let mut all = Vec::new();
+            for segment in &self.given {
+                match segment {
+                    Segment::Chat(messages) => all.extend(messages.iter().cloned()),
+                    Segment::Neutral(messages) => all.extend(write(messages).messages),
+                }
             }
-            Given::Chat(messages) => {
-                let held = Conversation { system: None, messages: messages.clone() };
-                let (mut all, _) =
-                    from_dialect(&held, Protocol::Chat, &TranslatedTools::default(), &IdMap::new(dialect));
-                all.extend(self.added.iter().cloned());
-                to_dialect(&all, dialect, codec, &mut ids, &options).0
-            }
-            Given::Neutral(messages) => {
-                let all: Vec<Message> = messages.iter().chain(&self.added).cloned().collect();
-                to_dialect(&all, dialect, codec, &mut ids, &options).0
+            all.extend(write(&self.added).messages);
+            return Conversation { system: None, messages: all };
+        }
+        let mut all = Vec::new();
+        for segment in &self.given {
+            match segment {
+                Segment::Chat(messages) => {
+                    let held = Conversation { system: None, messages: messages.clone() };
+                    let none = TranslatedTools::default();
+                    all.extend(from_dialect(&held, Protocol::Chat, &none, &IdMap::new(dialect)).0);
+                }
+                Segment::Neutral(messages) => all.extend(messages.iter().cloned()),
             }
         }
+        all.extend(self.added.iter().cloned());
+        write(&all)
     }
 
     /// What the conversation is about: the last texts of the user, the newest first.
     pub fn question(&self) -> String {
         const TEXTS: usize = 3;
-        let added = self.added.iter().rev().filter(|message| message.role == Role::User).map(text_of);
-        let texts: Vec<String> = match &self.given {
-            Given::Chat(messages) => {
-                let users = messages.iter().rev().filter(|message| message["role"] == "user");
-                added.chain(users.map(chat_text)).take(TEXTS).collect()
+        let own = self.added.iter().rev().filter(|message| message.role == Role::User).map(text_of);
+        let given = self.given.iter().rev().flat_map(|segment| -> Vec<String> {
+            match segment {
+                Segment::Chat(messages) => {
+                    let users = messages.iter().rev().filter(|message| message["role"] == "user");
+                    users.map(chat_text).collect()
+                }
+                Segment::Neutral(messages) => {
+                    let users = messages.iter().rev().filter(|message| message.role == Role::User);
+                    users.map(text_of).collect()
+                }
             }
-            Given::Neutral(messages) => {
-                let users = messages.iter().rev().filter(|message| message.role == Role::User);
-                added.chain(users.map(text_of)).take(TEXTS).collect()
-            }
-        };
+        });
+        let texts: Vec<String> = own.chain(given).take(TEXTS).collect();
         texts.join("\n")
     }
 }

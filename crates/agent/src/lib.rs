@@ -32,6 +32,7 @@ mod model;
 mod models;
 mod run;
 mod scripted;
+mod store;
 mod toolbox;
 
 pub use error::{AgentError, ModelError, ModelFailure};
@@ -42,4 +43,5 @@ pub use model::{Answer, Ask, Model, ReplyEvents};
 pub use models::{ChosenModel, Models, UnknownModel};
 pub use run::{Agent, AgentRequest, CallReport, Event, Finished, Journal, Limits, Stop};
 pub use scripted::ScriptedModel;
+pub use store::Store;
 pub use toolbox::{NoTools, Offer, ToolOutcome, Toolbox, ToolsError};

@@ -67,7 +67,10 @@ impl Gateway {
         let state = ServiceState {
             mcp: Endpoint::new(runtime.clone()),
             #[cfg(feature = "agent")]
-            completions: gateway_agent::completions::Completions::new(runtime.clone()),
+            completions: gateway_agent::completions::Completions::new(
+                runtime.clone(),
+                gateway_agent::Store::new(runtime.config()),
+            ),
             metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
             idempotency: Idempotency::default(),
             turns: Turns::default(),

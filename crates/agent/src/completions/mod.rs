@@ -3,6 +3,7 @@
 mod caller_tools;
 mod proxy;
 mod request;
+mod turns;
 mod write;
 
 use std::pin::Pin;
@@ -20,13 +21,14 @@ pub use self::proxy::{Proxied, ProxiedBody};
 pub use self::request::{BadRequest, CompletionRequest, WantedTools};
 
 use self::caller_tools::CallerTools;
+use self::turns::{RestoreError, Turns};
 use self::write::{DONE, Frame, gateway_member};
 use crate::error::{AgentError, ModelFailure};
 use crate::gateway_tools::GatewayTools;
-use crate::history::History;
 use crate::model::Model;
 use crate::models::{ChosenModel, Models, UnknownModel};
 use crate::run::{Agent, AgentRequest, Event, Finished, Limits};
+use crate::store::Store;
 use crate::toolbox::Toolbox;
 
 /// Events that wait for a slow caller before the model has to wait.
@@ -38,6 +40,7 @@ pub struct Completions {
     runtime: Runtime,
     models: Arc<Models>,
     limits: Limits,
+    turns: Turns,
 }
 
 /// An answer.
@@ -120,12 +123,12 @@ fn status_type(status: u16) -> &'static str {
 }
 
 impl Completions {
-    /// Over a runtime, with the models of its configuration.
-    pub fn new(runtime: Runtime) -> Self {
+    /// Over a runtime, with the models of its configuration. Turns that wait for their caller are kept in `store`.
+    pub fn new(runtime: Runtime, store: Store) -> Self {
         let config = runtime.config();
         let models = Models::new(&config.models, config.agent.model.clone());
         let limits = Limits::of(&config.agent, config.concurrent_calls_per_turn);
-        Self { models: Arc::new(models), limits, runtime }
+        Self { models: Arc::new(models), limits, runtime, turns: Turns::new(store) }
     }
 
     /// The models that callers may name.
@@ -163,7 +166,7 @@ impl Completions {
         {
             return Ok(Completion::Proxied(proxy::forward(first, &body).await?));
         }
-        let work = self.prepare(request, wanted, &chosen, context);
+        let work = self.prepare(request, wanted, &chosen, context).await?;
         if work.request.stream {
             Ok(Completion::Stream(work.stream()))
         } else {
@@ -171,13 +174,19 @@ impl Completions {
         }
     }
 
-    fn prepare(
+    async fn prepare(
         &self,
-        request: CompletionRequest,
+        mut request: CompletionRequest,
         wanted: WantedTools,
         chosen: &[ChosenModel],
         context: RequestContext,
-    ) -> Work {
+    ) -> Result<Work, CompletionError> {
+        let messages = std::mem::take(&mut request.messages);
+        let history = self.turns.restore(messages, &context).await.map_err(|error| match error {
+            RestoreError::Request(error) => CompletionError::Request(error),
+            RestoreError::Agent(error) => CompletionError::Agent(error),
+        })?;
+        let caller = context.clone();
         let own: Option<Box<dyn Toolbox>> = match wanted {
             WantedTools::None => None,
             WantedTools::Some(mut selection) => {
@@ -201,19 +210,21 @@ impl Completions {
             chosen.first().map(|model| model.model.name().to_owned()).unwrap_or_default(),
         );
         let agent_request = AgentRequest {
-            history: History::of_chat(request.messages.clone()),
+            history,
             settings: request.settings.clone(),
             tool_choice: request.tool_choice.clone(),
             stream: request.stream,
             journal: None,
         };
-        Work {
+        Ok(Work {
             agent: Agent::new(models, tools, self.limits.clone()),
             agent_request,
             frame,
             as_function: request.has_functions,
+            turns: self.turns.clone(),
+            context: caller,
             request,
-        }
+        })
     }
 }
 
@@ -223,20 +234,27 @@ struct Work {
     agent_request: AgentRequest,
     frame: Frame,
     as_function: bool,
+    turns: Turns,
+    context: RequestContext,
     request: CompletionRequest,
 }
 
 impl Work {
     async fn whole(self) -> Result<Bytes, CompletionError> {
-        let finished = self.agent.answer(self.agent_request).await?;
+        let mut finished = self.agent.answer(self.agent_request).await?;
+        keep_turn(&self.turns, &self.context, &mut finished).await?;
         let whole = self.frame.whole(&finished, self.as_function, &gateway_member(&finished));
         Ok(whole.to_string().into())
     }
 
     fn stream(self) -> CompletionStream {
-        let Self { agent, agent_request, frame, request, .. } = self;
+        let Self { agent, agent_request, frame, request, turns, context, .. } = self;
         let (sender, events) = mpsc::channel(WAITING);
-        let run = async move { agent.run(agent_request, sender).await };
+        let run = async move {
+            let mut finished = agent.run(agent_request, sender).await?;
+            keep_turn(&turns, &context, &mut finished).await?;
+            Ok::<_, AgentError>(finished)
+        };
         let include_usage = request.include_usage;
         let mut has_begun = false;
         let items = until_done(run, events).flat_map(move |step| {
@@ -264,6 +282,20 @@ impl Work {
         });
         Box::pin(items)
     }
+}
+
+/// Keeps what ran here while the caller has to run calls of its own. A turn without anything of ours needs no keeping: what the
+/// caller is given is all of it.
+async fn keep_turn(
+    turns: &Turns,
+    context: &RequestContext,
+    finished: &mut Finished,
+) -> Result<(), AgentError> {
+    if finished.handed_back.is_empty() || finished.is_plain {
+        return Ok(());
+    }
+    let added = std::mem::take(&mut finished.added);
+    turns.keep(context, added, &mut finished.handed_back).await
 }
 
 fn last_chunks(frame: &Frame, finished: &Finished, include_usage: bool) -> Vec<StreamItem> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use gateway_dialects::calls::{Reply, ToolCall};
+use gateway_dialects::dialect::Protocol;
 use gateway_dialects::history::{Content, Message, Role, reply_message};
 use gateway_dialects::stream::Usage;
 use tokio::sync::mpsc;
@@ -102,6 +103,8 @@ pub struct Finished {
     pub handed_back: Vec<ToolCall>,
     /// What was added to the conversation.
     pub added: Vec<Message>,
+    /// Whether that is one message of a chat, with nothing in it that its API would not give a caller.
+    pub is_plain: bool,
     /// The model that answered.
     pub model: String,
     /// Settings that its API does not have.
@@ -170,6 +173,7 @@ impl<'a> Run<'a> {
                 calls: Vec::new(),
                 handed_back: Vec::new(),
                 added: Vec::new(),
+                is_plain: false,
                 model: String::new(),
                 ignored: Vec::new(),
                 notices: Vec::new(),
@@ -201,6 +205,9 @@ impl<'a> Run<'a> {
             }
         }
         self.finished.added = std::mem::take(&mut self.history.added);
+        let protocol = self.asking.dialect().messages.protocol;
+        let is_chat = matches!(protocol, Protocol::Chat | Protocol::Functions);
+        self.finished.is_plain = is_chat && self.finished.added.len() == 1;
         self.finished.notices.append(&mut self.asking.notices);
         Ok(self.finished)
     }

@@ -1,1 +1,10 @@
-//! Behaviour of the crate.
+//! The loop over scripted models, and as Chat Completions.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what goes wrong here is the test's failure"
+)]
+
+mod gateway;
+mod mixed_turns;

@@ -1,9 +1,5 @@
 //! `/v1`: scripted models behind the gateway, in each wire format.
 
-mod faults;
-mod loops;
-mod mixed;
-mod proxied;
 mod wires;
 
 use gateway_config::{ModelKind, ModelSpec};
