@@ -48,7 +48,7 @@ mod subscribers;
 mod tools;
 
 pub use definitions::LOSSLESS_RESULT;
-pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_path};
+pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_path, model_path};
 pub use modes::{Fault, Mode, UnknownMode};
 pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{
