@@ -247,7 +247,7 @@ async fn openais_responses() {
     assert_eq!(
         whole["usage"],
         json!({
-            "input_tokens": 50, "input_tokens_details": {"cached_tokens": 20},
+            "input_tokens": 50, "input_tokens_details": {"cached_tokens": 20, "cache_write_tokens": 0},
             "output_tokens": 30, "output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 80,
         })
     );
