@@ -318,6 +318,11 @@ impl Shared {
             }
             Route::Turn { .. } => {}
         }
+        // Azure has no such resource without a version.
+        let versioned = request.query.split('&').any(|pair| pair.starts_with("api-version="));
+        if self.options.strict && self.wire == Wire::Dial && !versioned {
+            return refuse(&Problem::NoRoute);
+        }
         if request.body.is_null() {
             return refuse(&Problem::Invalid(Violation::new(
                 "We could not parse the JSON body of your request.",
