@@ -25,7 +25,7 @@ impl AppendFile {
         let written = file.write_all(format!("{line}\n").as_bytes());
         if let Err(error) = written {
             // A record that cannot be written must not look like "it did not happen".
-            let _ = writeln!(io::stderr(), "gateway-fixture: appending to a log: {error}");
+            let _ = writeln!(io::stderr(), "gateway-testkit: appending to a log: {error}");
             std::process::exit(70);
         }
     }

@@ -49,6 +49,12 @@ pub fn attack_path() -> Result<PathBuf, FixtureError> {
     program_path("gateway-attack", &PATH)
 }
 
+/// The path of the binary `gateway-model`, which is built first if it is absent or older than its sources.
+pub fn model_path() -> Result<PathBuf, FixtureError> {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    program_path("gateway-model", &PATH)
+}
+
 fn program_path(name: &str, known: &OnceLock<PathBuf>) -> Result<PathBuf, FixtureError> {
     if let Some(path) = known.get() {
         return Ok(path.clone());

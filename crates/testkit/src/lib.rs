@@ -1,4 +1,4 @@
-//! Fixture MCP servers, well- and ill-behaved, for tests.
+//! Fixture MCP servers and scripted model servers, well- and ill-behaved, for tests.
 //!
 //! What it is: the binary `gateway-fixture`, an MCP server over stdio, Streamable HTTP and HTTP+SSE in both eras, whose
 //! tools and faults make a client's promises testable; and the helpers with which a test starts it, kills it and inspects
@@ -48,7 +48,7 @@ mod subscribers;
 mod tools;
 
 pub use definitions::LOSSLESS_RESULT;
-pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_path};
+pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_path, model_path};
 pub use modes::{Fault, Mode, UnknownMode};
 pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{

@@ -4,6 +4,7 @@
 //! server gives it in the provider's shape, whole or streamed as the request asks, in usual or unusual pieces
 //! ([`Delivery`]), with faults ([`Fault`]) and, with [`ServerOptions::strict`], with the provider's refusals. It records
 //! what it was asked. A test can hold an answer back ([`Gate`]) and wait for requests, chunks and aborts.
+//! The binary `gateway-model` serves scripts that are JSON ([`read_script`]).
 //! What it is not: a model, or a reader of what it writes. It shares no code with the engine that it judges.
 //!
 //! ```
@@ -32,12 +33,14 @@
 //! ```
 
 mod behaviour;
+mod command;
 mod compose;
 mod connection;
 mod deliver;
 mod delivery;
 mod errors;
 mod faults;
+mod file;
 mod gate;
 mod models_list;
 mod plan;
@@ -52,8 +55,10 @@ mod wire;
 mod words;
 
 pub use behaviour::{Behaviour, example};
+pub use command::{ModelOptions, run};
 pub use delivery::{Delivery, Pieces, Quirk};
 pub use faults::Fault;
+pub use file::{ScriptError, ScriptFile, read_script};
 pub use gate::{Gate, Moment};
 pub use record::{Outcome, RecordedRequest};
 pub use reply::{Arguments, Call, Finish, Part, Reply, Usage};

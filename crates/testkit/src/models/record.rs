@@ -1,15 +1,18 @@
 //! What a server was asked, and how it ended.
 
+use std::io;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::wire::Wire;
+use crate::files::AppendFile;
 use crate::lock::lock;
 use crate::process::TimedOut;
 
@@ -46,6 +49,30 @@ pub struct RecordedRequest {
 }
 
 impl RecordedRequest {
+    /// The request as one JSON object: headers as an object of texts, and `raw` as text where the body is no JSON.
+    pub fn to_json(&self) -> Value {
+        let mut headers = Map::new();
+        for (name, value) in &self.headers {
+            let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            match headers.get_mut(name.as_str()) {
+                Some(Value::String(known)) => known.extend([", ", &text]),
+                _ => drop(headers.insert(name.to_string(), text.into())),
+            }
+        }
+        let raw = self.body.is_null().then(|| String::from_utf8_lossy(&self.raw));
+        json!({
+            "index": self.index,
+            "method": self.method,
+            "path": self.path,
+            "query": self.query,
+            "headers": headers,
+            "body": self.body,
+            "raw": raw,
+            "outcome": self.outcome.name(),
+            "chunks": self.chunks,
+        })
+    }
+
     /// A header as text; `None` if it is absent or no text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
@@ -63,11 +90,24 @@ pub enum Outcome {
     Aborted,
 }
 
+impl Outcome {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InProgress => "in-progress",
+            Self::Answered => "answered",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
 /// All requests of a server.
 #[derive(Debug)]
 pub(crate) struct Log {
     state: Mutex<State>,
     changed: watch::Sender<()>,
+    /// Where requests go that ended.
+    file: AppendFile,
 }
 
 #[derive(Debug, Default)]
@@ -77,8 +117,9 @@ struct State {
 }
 
 impl Log {
-    pub(crate) fn new() -> Self {
-        Self { state: Mutex::default(), changed: watch::Sender::new(()) }
+    pub(crate) fn new(file: Option<&Path>) -> io::Result<Self> {
+        let file = AppendFile::open(file)?;
+        Ok(Self { state: Mutex::default(), changed: watch::Sender::new(()), file })
     }
 
     /// Remembers a request and gives it its number; `None` if there is no room.
@@ -100,7 +141,12 @@ impl Log {
     }
 
     pub(crate) fn ended(&self, index: usize, outcome: Outcome) {
-        self.change(index, |request| request.outcome = outcome);
+        self.change(index, |request| {
+            request.outcome = outcome;
+            if self.file.is_on() {
+                self.file.append(&request.to_json().to_string());
+            }
+        });
     }
 
     fn change(&self, index: usize, change: impl FnOnce(&mut RecordedRequest)) {

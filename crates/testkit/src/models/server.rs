@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub struct ServerOptions {
     pub models: Vec<String>,
     /// Its port; a free one if 0.
     pub port: u16,
+    /// A file to which every request is appended when it ends, as a line of JSON.
+    pub record: Option<PathBuf>,
 }
 
 /// A server that plays a model. Dropping it ends all its tasks and connections.
@@ -149,7 +152,8 @@ impl Listening {
         if !script.refuses_next() {
             port.open()?;
         }
-        let shared = Arc::new(Shared { wire, script, options, log: Log::new(), port, elsewhere });
+        let log = Log::new(options.record.as_deref())?;
+        let shared = Arc::new(Shared { wire, script, options, log, port, elsewhere });
         let task = tokio::spawn(accept(Arc::clone(&shared)));
         Ok(Self { address, shared, task })
     }
@@ -313,6 +317,11 @@ impl Shared {
                 return (Plan::Answer(Answer::whole(200, "application/json", list.to_string())), None);
             }
             Route::Turn { .. } => {}
+        }
+        // Azure has no such resource without a version.
+        let versioned = request.query.split('&').any(|pair| pair.starts_with("api-version="));
+        if self.options.strict && self.wire == Wire::Dial && !versioned {
+            return refuse(&Problem::NoRoute);
         }
         if request.body.is_null() {
             return refuse(&Problem::Invalid(Violation::new(

@@ -12,6 +12,7 @@ mod http;
 mod library;
 mod lists;
 mod models_chat;
+mod models_command;
 mod models_faults;
 mod models_gates;
 mod models_strict;

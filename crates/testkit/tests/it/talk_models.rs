@@ -74,7 +74,8 @@ impl Client {
         let mut stream = TcpStream::connect(address).await.ok()?;
         let mut text = format!("{line} HTTP/1.1\r\nhost: {address}\r\n");
         if !body.is_empty() {
-            text.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+            let length = body.len().to_string();
+            text.extend(["content-type: application/json\r\ncontent-length: ", &length, "\r\n"]);
         }
         for (name, value) in headers {
             text.extend([name, ": ", value, "\r\n"]);

@@ -198,7 +198,7 @@ fn response(reply: &Reply, output: &Value, turn: &Turn, stage: Stage) -> Value {
 fn usage(usage: Usage) -> Value {
     json!({
         "input_tokens": usage.input,
-        "input_tokens_details": {"cached_tokens": usage.cached},
+        "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
         "total_tokens": usage.total(),

@@ -26,6 +26,8 @@ pub(crate) fn check(request: &RecordedRequest, form: Form) -> Checked {
     let body = &request.body;
     let model = request.model().unwrap_or_default();
     match form {
+        // Its compatible API reads into the same types as its own, and has none of OpenAI's rules.
+        Form::Chat if request.wire == Wire::Ollama => ollama::check_parameters(body)?,
         Form::Chat | Form::Functions => chat::check_parameters(request.wire, form, model, body)?,
         Form::Responses => responses::check_parameters(body)?,
         Form::Messages => messages::check_parameters(request, body)?,
