@@ -26,7 +26,12 @@ impl Endpoint {
         if base.cannot_be_a_base() {
             return Err("`baseUrl` is no address with a path".to_owned());
         }
-        let usual = (spec.kind == ModelKind::Azure).then(|| AZURE_VERSION.to_owned());
+        let usual = match spec.kind {
+            ModelKind::Azure => Some(AZURE_VERSION.to_owned()),
+            // It wants the parameter, and takes any.
+            ModelKind::Dial => Some(String::new()),
+            _ => None,
+        };
         Ok(Self { kind: spec.kind, base, api_version: spec.api_version.clone().or(usual) })
     }
 
@@ -60,8 +65,7 @@ impl Endpoint {
             ModelKind::OpenAi | ModelKind::Responses | ModelKind::Anthropic | ModelKind::Gemini => {
                 self.joined(&["models"], None)
             }
-            ModelKind::Dial => self.joined(&["openai", "models"], None),
-            ModelKind::Azure => {
+            ModelKind::Dial | ModelKind::Azure => {
                 let version = self.api_version.as_deref().map(|version| ("api-version", version));
                 self.joined(&["openai", "models"], version)
             }

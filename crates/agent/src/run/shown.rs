@@ -7,8 +7,10 @@ use gateway_protocol::RawJson;
 /// A result as a block of the conversation, with at most `most` characters of text.
 pub(super) fn shown_result(id: &str, result: &RawJson, most: usize, note: Option<String>) -> ToolResultBlock {
     let read = read_result(result.as_str());
-    let block = neutral_result(id, &read.value);
-    let mut block: ToolResultBlock = serde_json::from_value(block).unwrap_or_else(|_| empty(id));
+    let mut block = match serde_json::from_value(neutral_result(id, &read.value)) {
+        Ok(Block::ToolResult(block)) => block,
+        Ok(_) | Err(_) => empty(id),
+    };
     let mut blocks = block.content.blocks();
     cut(&mut blocks, most);
     // Beside texts, data says the same once more, or is too long as well.

@@ -233,11 +233,11 @@ async fn ollamas_chat_completions() {
 #[tokio::test]
 async fn openais_responses() {
     let server = start(Wire::Responses, Script::new().last(sum().usage(spent()))).await;
-    let reasoning = json!({"id": "rs_0", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Two sums."}], "encrypted_content": "c2ln"});
+    let reasoning = json!({"id": "rs_1_0", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Two sums."}], "encrypted_content": "c2ln"});
     let part = json!({"type": "output_text", "text": "I add both: ü.", "annotations": [], "logprobs": []});
-    let message = json!({"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": [part]});
+    let message = json!({"id": "msg_1_1", "type": "message", "status": "completed", "role": "assistant", "content": [part]});
     let arguments = "{\"a\":15,\"b\":27}";
-    let call = json!({"id": "fc_0", "type": "function_call", "status": "completed", "call_id": "call_a1", "name": "add", "arguments": arguments});
+    let call = json!({"id": "fc_1_0", "type": "function_call", "status": "completed", "call_id": "call_a1", "name": "add", "arguments": arguments});
     let whole = ask(&server, Wire::Responses, false).await.json();
     assert_eq!(whole["output"], json!([reasoning, message, call]));
     assert_eq!(
@@ -251,6 +251,8 @@ async fn openais_responses() {
             "output_tokens": 30, "output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 80,
         })
     );
+    // A server of its own, so that the ids are the same: they count turns.
+    let server = start(Wire::Responses, Script::new().last(sum().usage(spent()))).await;
     let answer = ask(&server, Wire::Responses, true).await;
     let events = answer.events();
     let mut documents = answer.documents();
@@ -264,24 +266,24 @@ async fn openais_responses() {
     assert_eq!(events.len(), documents.len());
     let begun = |item: Value| item;
     let expected = [
-        json!({"type": "response.output_item.added", "output_index": 0, "item": begun(json!({"id": "rs_0", "type": "reasoning", "summary": [], "encrypted_content": "c2ln"}))}),
-        json!({"type": "response.reasoning_summary_part.added", "item_id": "rs_0", "output_index": 0, "summary_index": 0, "part": {"type": "summary_text", "text": ""}}),
-        json!({"type": "response.reasoning_summary_text.delta", "item_id": "rs_0", "output_index": 0, "summary_index": 0, "delta": "Two sums."}),
-        json!({"type": "response.reasoning_summary_text.done", "item_id": "rs_0", "output_index": 0, "summary_index": 0, "text": "Two sums."}),
-        json!({"type": "response.reasoning_summary_part.done", "item_id": "rs_0", "output_index": 0, "summary_index": 0, "part": {"type": "summary_text", "text": "Two sums."}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": begun(json!({"id": "rs_1_0", "type": "reasoning", "summary": [], "encrypted_content": "c2ln"}))}),
+        json!({"type": "response.reasoning_summary_part.added", "item_id": "rs_1_0", "output_index": 0, "summary_index": 0, "part": {"type": "summary_text", "text": ""}}),
+        json!({"type": "response.reasoning_summary_text.delta", "item_id": "rs_1_0", "output_index": 0, "summary_index": 0, "delta": "Two sums."}),
+        json!({"type": "response.reasoning_summary_text.done", "item_id": "rs_1_0", "output_index": 0, "summary_index": 0, "text": "Two sums."}),
+        json!({"type": "response.reasoning_summary_part.done", "item_id": "rs_1_0", "output_index": 0, "summary_index": 0, "part": {"type": "summary_text", "text": "Two sums."}}),
         json!({"type": "response.output_item.done", "output_index": 0, "item": reasoning}),
-        json!({"type": "response.output_item.added", "output_index": 1, "item": {"id": "msg_1", "type": "message", "status": "in_progress", "role": "assistant", "content": []}}),
-        json!({"type": "response.content_part.added", "item_id": "msg_1", "output_index": 1, "content_index": 0, "part": {"type": "output_text", "text": "", "annotations": [], "logprobs": []}}),
-        json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 1, "content_index": 0, "delta": "I add ", "logprobs": []}),
-        json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 1, "content_index": 0, "delta": "both: ü.", "logprobs": []}),
-        json!({"type": "response.output_text.done", "item_id": "msg_1", "output_index": 1, "content_index": 0, "text": "I add both: ü.", "logprobs": []}),
-        json!({"type": "response.content_part.done", "item_id": "msg_1", "output_index": 1, "content_index": 0, "part": part}),
+        json!({"type": "response.output_item.added", "output_index": 1, "item": {"id": "msg_1_1", "type": "message", "status": "in_progress", "role": "assistant", "content": []}}),
+        json!({"type": "response.content_part.added", "item_id": "msg_1_1", "output_index": 1, "content_index": 0, "part": {"type": "output_text", "text": "", "annotations": [], "logprobs": []}}),
+        json!({"type": "response.output_text.delta", "item_id": "msg_1_1", "output_index": 1, "content_index": 0, "delta": "I add ", "logprobs": []}),
+        json!({"type": "response.output_text.delta", "item_id": "msg_1_1", "output_index": 1, "content_index": 0, "delta": "both: ü.", "logprobs": []}),
+        json!({"type": "response.output_text.done", "item_id": "msg_1_1", "output_index": 1, "content_index": 0, "text": "I add both: ü.", "logprobs": []}),
+        json!({"type": "response.content_part.done", "item_id": "msg_1_1", "output_index": 1, "content_index": 0, "part": part}),
         json!({"type": "response.output_item.done", "output_index": 1, "item": message}),
-        json!({"type": "response.output_item.added", "output_index": 2, "item": {"id": "fc_0", "type": "function_call", "status": "in_progress", "call_id": "call_a1", "name": "add", "arguments": ""}}),
-        json!({"type": "response.function_call_arguments.delta", "item_id": "fc_0", "output_index": 2, "delta": "{\"a\":1"}),
-        json!({"type": "response.function_call_arguments.delta", "item_id": "fc_0", "output_index": 2, "delta": "5,\"b\":"}),
-        json!({"type": "response.function_call_arguments.delta", "item_id": "fc_0", "output_index": 2, "delta": "27}"}),
-        json!({"type": "response.function_call_arguments.done", "item_id": "fc_0", "output_index": 2, "arguments": arguments}),
+        json!({"type": "response.output_item.added", "output_index": 2, "item": {"id": "fc_1_0", "type": "function_call", "status": "in_progress", "call_id": "call_a1", "name": "add", "arguments": ""}}),
+        json!({"type": "response.function_call_arguments.delta", "item_id": "fc_1_0", "output_index": 2, "delta": "{\"a\":1"}),
+        json!({"type": "response.function_call_arguments.delta", "item_id": "fc_1_0", "output_index": 2, "delta": "5,\"b\":"}),
+        json!({"type": "response.function_call_arguments.delta", "item_id": "fc_1_0", "output_index": 2, "delta": "27}"}),
+        json!({"type": "response.function_call_arguments.done", "item_id": "fc_1_0", "output_index": 2, "arguments": arguments}),
         json!({"type": "response.output_item.done", "output_index": 2, "item": call}),
     ];
     assert_eq!(documents.get(2..documents.len() - 1).unwrap(), expected);

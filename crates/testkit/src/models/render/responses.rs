@@ -9,7 +9,7 @@ use crate::models::reply::{Finish, Part, Reply, Usage};
 
 pub(super) fn whole(reply: &Reply, turn: &Turn) -> Value {
     let items: Vec<Value> =
-        (0..reply.parts.len()).filter_map(|part| item(reply, part, Stage::Done)).collect();
+        (0..reply.parts.len()).filter_map(|part| item(reply, turn, part, Stage::Done)).collect();
     response(reply, &items.into(), turn, Stage::Done)
 }
 
@@ -21,7 +21,7 @@ pub(super) fn stream(reply: &Reply, turn: &Turn) -> Vec<Frame> {
     }
     for fragment in fragments(reply, &turn.delivery) {
         let Some(part) = reply.parts.get(fragment.part) else { continue };
-        part_events(reply, fragment.part, part, fragment.step, &mut events);
+        part_events((reply, turn), fragment.part, part, fragment.step, &mut events);
     }
     let response = whole(reply, turn);
     let kind = match reply.finish_reason() {
@@ -54,8 +54,14 @@ enum Stage {
     Done,
 }
 
-fn part_events(reply: &Reply, index: usize, part: &Part, step: FragmentStep, events: &mut Events) {
-    let id = item_id(reply, index);
+fn part_events(
+    (reply, turn): (&Reply, &Turn),
+    index: usize,
+    part: &Part,
+    step: FragmentStep,
+    events: &mut Events,
+) {
+    let id = item_id(reply, turn, index);
     let place = |members: Value| {
         let mut all = json!({"item_id": id, "output_index": index});
         if let (Some(all), Value::Object(members)) = (all.as_object_mut(), members) {
@@ -66,7 +72,7 @@ fn part_events(reply: &Reply, index: usize, part: &Part, step: FragmentStep, eve
     let around = FrameKind::Around;
     match step {
         FragmentStep::Start => {
-            let item = item(reply, index, Stage::Begun);
+            let item = item(reply, turn, index, Stage::Begun);
             events.push(around, "response.output_item.added", &json!({"output_index": index, "item": item}));
             match part {
                 Part::Reasoning { .. } => {
@@ -113,22 +119,24 @@ fn part_events(reply: &Reply, index: usize, part: &Part, step: FragmentStep, eve
                     events.push(around, "response.function_call_arguments.done", &done);
                 }
             }
-            let item = item(reply, index, Stage::Done);
+            let item = item(reply, turn, index, Stage::Done);
             events.push(around, "response.output_item.done", &json!({"output_index": index, "item": item}));
         }
     }
 }
 
-fn item_id(reply: &Reply, part: usize) -> String {
+/// Unique over all turns, as the API's are.
+fn item_id(reply: &Reply, turn: &Turn, part: usize) -> String {
+    let turn = turn.number;
     match reply.parts.get(part) {
-        Some(Part::Call(_)) => format!("fc_{}", call_index(reply, part)),
-        Some(Part::Reasoning { .. }) => format!("rs_{part}"),
-        Some(Part::Text(_)) | None => format!("msg_{part}"),
+        Some(Part::Call(_)) => format!("fc_{turn}_{}", call_index(reply, part)),
+        Some(Part::Reasoning { .. }) => format!("rs_{turn}_{part}"),
+        Some(Part::Text(_)) | None => format!("msg_{turn}_{part}"),
     }
 }
 
-fn item(reply: &Reply, part: usize, stage: Stage) -> Option<Value> {
-    let id = item_id(reply, part);
+fn item(reply: &Reply, turn: &Turn, part: usize, stage: Stage) -> Option<Value> {
+    let id = item_id(reply, turn, part);
     let done = stage == Stage::Done;
     let status = if done { "completed" } else { "in_progress" };
     Some(match reply.parts.get(part)? {
