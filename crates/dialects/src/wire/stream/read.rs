@@ -97,7 +97,8 @@ pub(crate) fn read_chunks(
         assembler.push(chunk).into_iter().try_for_each(|event| take(&mut reply, event))?;
     }
     assembler.finish().into_iter().try_for_each(|event| take(&mut reply, event))?;
-    reply.written = reply.calls.iter().find_map(|call| call.written);
+    let refused = reply.refused.iter().map(|refused| &refused.call);
+    reply.written = reply.calls.iter().chain(refused).find_map(|call| call.written);
     Ok(reply)
 }
 
@@ -122,6 +123,8 @@ fn take(reply: &mut Reply, event: StreamEvent) -> Result<(), CallError> {
             return Err(unreadable(&format!("it has more than {limit} calls")));
         }
         StreamEvent::Skipped(skipped) => reply.skip(skipped),
+        StreamEvent::Source(source) => reply.source = source,
+        StreamEvent::Refused(refused) => reply.refused.push(refused),
         StreamEvent::Usage(usage) => reply.usage = Some(usage),
     }
     Ok(())
