@@ -3,6 +3,7 @@
 mod bounds;
 mod corpus;
 mod outcomes;
+mod properties;
 mod results;
 mod table;
 

@@ -30,7 +30,7 @@ fn good_and_refused_calls_keep_their_order() {
     let outcome = read(&one("hermes"), &format!("{GOOD}{BAD}{GOOD}"));
     let now = json!(["hermes", "now", {}]);
     assert_eq!(outcome.calls, [now.clone(), now]);
-    let expected = "The arguments do not fit the tool's parameters. Correct this and call it again:\n- `/query`: required but missing";
+    let expected = "The arguments do not fit the tool's parameters. Correct this and call it again:\n- `/query`: required but missing, expected string";
     assert_eq!(outcome.refused, [(json!(["hermes", "search", {}]), 1, expected.to_owned())]);
     assert_eq!(outcome.source, format!("{GOOD}{BAD}{GOOD}"));
     // Behind prose, one that is wrong makes all of them text.
@@ -239,6 +239,9 @@ fn a_notation_that_data_names_is_read_at_the_end_also_by_execute() {
     let hermes: TextCalls = "hermes".parse().unwrap();
     assert_eq!(read(&named(hermes), GOOD).calls.len(), 1);
     check_text(&named(hermes), &format!("{GOOD} !"));
+    // Nobody there answers a refused call.
+    check_text(&named(hermes), BAD);
+    assert_eq!(read(&named(hermes), BAD).skipped, ["search"]);
     check_text(&named(TextCalls::Auto), GOOD);
 }
 

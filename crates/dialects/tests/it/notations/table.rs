@@ -18,7 +18,7 @@ struct Row {
     unknown: &'static str,
     /// A call of `get_weather` without a city.
     wrong: &'static str,
-    /// From which byte on the good call is whole even if it is cut: only markers follow.
+    /// The marker at the end of the good call without which it is whole too.
     closed_at: Option<&'static str>,
 }
 
@@ -319,9 +319,7 @@ fn a_call_that_is_cut_short_is_text() {
         for scan in scans(row) {
             let ends = row.good.char_indices().map(|(end, _)| end);
             for end in ends.filter(|end| whole.is_none_or(|whole| *end < whole || *end > whole + 1)) {
-                let text = &row.good[..end];
-                // A list marker, the call and the end of the turn stand apart only where the turn's end is a marker of its own.
-                check_text(&scan, text);
+                check_text(&scan, &row.good[..end]);
             }
         }
     }

@@ -30,6 +30,10 @@ impl Scanner {
     pub(crate) fn new(wanted: TextScan) -> Self {
         match wanted {
             TextScan::AtEnd(notations, tools) => Self::AtEnd(TailScanner::new(notations, tools)),
+            // Only the two that `/execute` knows count anywhere; the others are read as agents read them.
+            TextScan::Offered(TextCalls::Named(notations), tools) => {
+                Self::AtEnd(TailScanner::new(notations, tools).without_refusals())
+            }
             other => Self::Anywhere(ProseScanner::new(other)),
         }
     }

@@ -42,7 +42,7 @@ pub enum TextScan {
     /// that somebody hands over as a call. Text inside of messages, and of streams, stays text. The tools give types to XML.
     Whole(Arc<dyn OfferedTools>),
     /// Calls of these tools, in XML or in JSON, anywhere in the text: the rule of `/execute`. Other notations that are named are
-    /// read as by [`TextScan::AtEnd`].
+    /// read as by [`TextScan::AtEnd`], but calls with wrong arguments are always skipped.
     Offered(TextCalls, Arc<dyn OfferedTools>),
     /// Calls of these tools in these notations with which the reply ends: the rule of agents. White space and markers that end
     /// a call or a turn may follow, and nothing else. Prose before them is text.

@@ -41,8 +41,6 @@ impl TextScan {
     pub(crate) fn in_prose(&self) -> Self {
         match self {
             Self::Off | Self::Whole(_) | Self::Offered(TextCalls::Off, _) => Self::Off,
-            // Only the two that `/execute` knows count anywhere; the others are read as agents read them.
-            Self::Offered(TextCalls::Named(notations), tools) => Self::AtEnd(*notations, Arc::clone(tools)),
             Self::Offered(..) | Self::AtEnd(..) => self.clone(),
         }
     }

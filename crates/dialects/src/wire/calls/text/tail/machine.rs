@@ -307,7 +307,7 @@ impl Machine {
                 Took::Last
             }
             Reading::Tag { start, is_empty, named } => {
-                if !*named && is_name_byte(byte) {
+                if !*named && is_name_byte(byte) && byte != b'/' {
                     return if at - *start < MAX_WORD { Took::Byte } else { Took::Dead };
                 }
                 if !*named {

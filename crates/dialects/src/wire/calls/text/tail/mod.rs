@@ -51,6 +51,8 @@ pub(crate) struct TailScanner {
     lines: Lines,
     /// Whether anything but white space was given as text.
     spoke: bool,
+    /// Whether calls with wrong arguments are reported as such where they are all that there is.
+    refuses: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -106,7 +108,13 @@ impl TailScanner {
             state: State::Text,
             lines: Lines::default(),
             spoke: false,
+            refuses: true,
         }
+    }
+
+    /// For those who can answer no refused call: it stays text.
+    pub(crate) fn without_refusals(self) -> Self {
+        Self { refuses: false, ..self }
     }
 
     pub(crate) fn with_limit_below(self, limit: usize) -> Self {
@@ -266,7 +274,7 @@ impl TailScanner {
         let is_whole = waiting.machines.is_empty() && waiting.section.is_none() && !waiting.calls.is_empty();
         let is_refused = waiting.calls.iter().any(|written| written.refusal.is_some());
         // Only a reply that is nothing but calls was certainly meant as calls, so that the model is told what is wrong with one.
-        if is_whole && !(is_refused && self.spoke) {
+        if is_whole && (!is_refused || (self.refuses && !self.spoke)) {
             let source = self.rest().to_owned();
             out.push(Found::Tail(Box::new(WrittenTail { source, calls: waiting.calls })));
             return;
