@@ -132,7 +132,7 @@ fn json_calls_have_no_other_members() {
         r#"{"name": "now", "arguments": {}, "name": "now"}"#,
         r#"{"name": "now", "arguments": {},}"#,
         r#"{"name": ["now"], "arguments": {}}"#,
-        r#"{'name': 'now', 'arguments': {}}"#,
+        r"{'name': 'now', 'arguments': {}}",
         r#"[{"name": "now", "arguments": {}}, "now"]"#,
         r#"[[{"name": "now", "arguments": {}}]]"#,
         "[]",
@@ -188,7 +188,7 @@ fn code_fences_are_no_calls() {
     for text in [
         format!("```\n{GOOD}\n```"),
         format!("```xml\n{GOOD}"),
-        format!("~~~\n```json\n{{\"name\": \"now\", \"arguments\": {{}}}}\n```\n~~~\n"),
+        "~~~\n```json\n{\"name\": \"now\", \"arguments\": {}}\n```\n~~~\n".to_owned(),
         "````\n```json\n{\"name\": \"now\", \"arguments\": {}}\n```\n````".to_owned(),
         "Inline ```json {\"name\": \"now\", \"arguments\": {}} ```".to_owned(),
     ] {

@@ -8,9 +8,13 @@ use serde_json::{Value, json};
 
 use super::notation;
 
+fn dialect(name: &str) -> Dialect {
+    Dialects::builtin().get(name).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
 #[track_caller]
 fn check(name: &str, id: Option<&str>, expected: &str) {
-    let dialect = Dialects::builtin().get("openai-compatible").unwrap();
+    let dialect = dialect("openai-compatible");
     let result = json!({"content": [{"type": "text", "text": "2 < 3, \"ok\""}]});
     let outcome = Outcome { call_id: id, wire_name: "now", result: &result, kept: None };
     let rendered = render_written_results(&dialect, &[(notation(name), outcome)], &ResultOptions::default());
@@ -47,7 +51,7 @@ fn results_are_written_in_the_notation_of_the_call() {
 
 #[test]
 fn results_say_what_failed_and_hold_no_template() {
-    let dialect = Dialects::builtin().get("openai-compatible").unwrap();
+    let dialect = dialect("openai-compatible");
     let failed = json!({"content": [{"type": "text", "text": "no {name} {content:json}"}], "isError": true});
     for notation in Notation::all() {
         let outcome = Outcome { call_id: None, wire_name: "now", result: &failed, kept: None };
@@ -77,9 +81,7 @@ fn what_the_model_wrote_stays_as_it_is() {
         {"role": "assistant", "content": [
             {"type": "text", "text": "Three."}, {"type": "tool_use", "id": "c", "name": "now", "input": {}}]},
     ]);
-    let dialects = Dialects::builtin();
-    let chat = dialects.get("openai-chat").unwrap();
-    let given = as_text(&chat, &messages);
+    let given = as_text(&dialect("openai-chat"), &messages);
     assert_eq!(
         given,
         [
@@ -95,7 +97,7 @@ fn what_the_model_wrote_stays_as_it_is() {
 fn as_text(chat: &Dialect, messages: &Value) -> Vec<Value> {
     let messages = messages.as_array().cloned().unwrap_or_default();
     let (tools, options) = (TranslatedTools::default(), HistoryOptions::default());
-    let mcp = Dialects::builtin().get("mcp").unwrap();
+    let mcp = dialect("mcp");
     let held = Conversation { system: None, messages };
     let (written, warnings) = transfer(&held, (&mcp, &tools), (chat, &tools), TransferMode::Text, &options);
     assert_eq!(warnings, []);

@@ -82,9 +82,8 @@ impl LiteralReader {
                 self.feed(byte, at)
             }
             _ if byte.is_ascii_whitespace() => Fed::More,
-            Expect::Value => self.begin(byte),
             Expect::ValueOrEnd if self.due.last() == Some(&byte) => self.close(),
-            Expect::ValueOrEnd => self.begin(byte),
+            Expect::Value | Expect::ValueOrEnd => self.begin(byte),
             Expect::KeyOrEnd if byte == b'}' => self.close(),
             Expect::Key | Expect::KeyOrEnd if self.is_quote(byte) => {
                 self.expect = Expect::Text { quote: byte, escaped: false, key: Some(at + 1) };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::literal::{Fed, LiteralReader, Syntax};
 use super::python::PythonReader;
 use super::template::{Form, Kind, Step};
-use crate::dialect::CallKeys;
+use crate::dialect::NotationRule;
 use crate::wire::calls::text::element::CloseFinder;
 use crate::wire::calls::text::{OfferedTools, is_reserved};
 
@@ -152,10 +152,7 @@ impl Machine {
     }
 
     fn take_literal(&mut self, literal: &[u8], byte: u8) -> Took {
-        let matched = match self.reading {
-            Reading::Literal(matched) => matched,
-            _ => 0,
-        };
+        let matched = if let Reading::Literal(matched) = self.reading { matched } else { 0 };
         self.reading = Reading::Literal(matched + 1);
         match literal.get(matched) {
             Some(expected) if *expected != byte => Took::Dead,
@@ -166,21 +163,21 @@ impl Machine {
     }
 
     fn take_word(&mut self, step: &Step, text: &str, at: usize, byte: u8, tools: &dyn OfferedTools) -> Took {
-        let start = match self.reading {
-            Reading::Word(start) => start,
-            _ => at,
-        };
+        let start = if let Reading::Word(start) = self.reading { start } else { at };
         self.reading = Reading::Word(start);
         if is_name_byte(byte) {
             return if at - start < MAX_WORD { Took::Byte } else { Took::Dead };
         }
-        let word = start..at;
-        match step {
-            _ if word.is_empty() => return Took::Dead,
-            Step::Name if !tools.is_offered(text.get(word.clone()).unwrap_or_default()) => return Took::Dead,
-            Step::Name => self.found.name = word,
-            Step::Id => self.found.id = word,
-            _ => self.found.parameters.push((word, 0..0)),
+        let (word, text) = (start..at, text.get(start..at).unwrap_or_default());
+        if text.is_empty() || (*step == Step::Name && !tools.is_offered(text)) {
+            return Took::Dead;
+        }
+        if *step == Step::Name {
+            self.found.name = word;
+        } else if *step == Step::Id {
+            self.found.id = word;
+        } else {
+            self.found.parameters.push((word, 0..0));
         }
         Took::Nothing
     }
@@ -206,10 +203,8 @@ impl Machine {
         }
         match reader.feed(byte, at) {
             Fed::Key(key) if *step != Step::Arguments && reader.depth() == *calls_at => {
-                let allowed = self
-                    .form
-                    .keys()
-                    .is_some_and(|keys| text.get(key..at).is_some_and(|key| keys.allows(key)));
+                let key = text.get(key..at).unwrap_or_default();
+                let allowed = self.form.rule().is_some_and(|rule| rule.keys.allows(key));
                 if allowed { Took::Byte } else { Took::Dead }
             }
             Fed::More | Fed::Key(_) => Took::Byte,
@@ -228,10 +223,12 @@ impl Machine {
 
     /// Between parameters: the literal that begins one, or the one behind all of them.
     fn take_choice(&mut self, byte: u8) -> Took {
-        let (matched, parameter, end) = match self.reading {
-            Reading::Choice { matched, parameter, end } => (matched, parameter, end),
-            _ if byte.is_ascii_whitespace() => return Took::Byte,
-            _ => (0, true, true),
+        let (matched, parameter, end) = if let Reading::Choice { matched, parameter, end } = self.reading {
+            (matched, parameter, end)
+        } else if byte.is_ascii_whitespace() {
+            return Took::Byte;
+        } else {
+            (0, true, true)
         };
         let form = self.form;
         let behind = form.steps.get(self.step + 1..).unwrap_or_default();
@@ -256,10 +253,7 @@ impl Machine {
     }
 
     fn take_value(&mut self, text: &str, at: usize, byte: u8) -> Took {
-        let start = match self.reading {
-            Reading::Value(start) => start,
-            _ => at,
-        };
+        let start = if let Reading::Value(start) = self.reading { start } else { at };
         self.reading = Reading::Value(start);
         let inner = self.inner.unwrap_or_default();
         let Some(Step::Literal(close)) = self.form.parameter.get(inner + 1) else { return Took::Dead };
@@ -279,7 +273,7 @@ impl Machine {
         if !matches!(self.reading, Reading::Python { .. }) {
             self.reading = Reading::Python { start: at, reader: PythonReader::default() };
         }
-        let (is_last, suffix) = (self.is_last(), self.form.suffix());
+        let (is_last, suffix) = (self.is_last(), self.form.rule().map_or("", |rule| &rule.suffix));
         let Reading::Python { start, reader } = &mut self.reading else { return Took::Dead };
         match reader.feed(text, at, byte, &|name| tools.is_offered(name.strip_suffix(suffix).unwrap_or(name)))
         {
@@ -298,61 +292,46 @@ impl Machine {
 
     /// A tag without attributes, and all up to the tag that closes it.
     fn take_element(&mut self, text: &str, at: usize, byte: u8, tools: &dyn OfferedTools) -> Took {
-        match &mut self.reading {
-            Reading::Content(finder) => {
-                // Only the end of a tag can be the end of the element.
-                let found = (byte == b'>').then(|| finder.find(text.get(..=at)?)).flatten();
-                let Some((end, _)) = found else { return Took::Byte };
-                self.found.content.end = end;
-                Took::Last
-            }
-            Reading::Tag { start, is_empty, named } => {
-                if !*named && is_name_byte(byte) && byte != b'/' {
-                    return if at - *start < MAX_WORD { Took::Byte } else { Took::Dead };
-                }
-                if !*named {
-                    self.found.name = *start..at;
-                    *named = true;
-                    let name = text.get(*start..at).unwrap_or_default();
-                    if name.is_empty() || is_reserved(name) || !tools.is_offered(name) {
-                        return Took::Dead;
-                    }
-                }
-                match byte {
-                    b'/' if !*is_empty => *is_empty = true,
-                    b'>' if *is_empty => return Took::Last,
-                    b'>' => {
-                        let name = text.get(self.found.name.clone()).unwrap_or_default();
-                        self.found.content = at + 1..at + 1;
-                        self.reading = Reading::Content(CloseFinder::new(name, at + 1));
-                    }
-                    _ if byte.is_ascii_whitespace() && !*is_empty => {}
-                    _ => return Took::Dead,
-                }
-                Took::Byte
-            }
-            _ if byte == b'<' => {
-                self.reading = Reading::Tag { start: at + 1, is_empty: false, named: false };
-                Took::Byte
-            }
-            _ => Took::Dead,
+        if let Reading::Content(finder) = &mut self.reading {
+            // Only the end of a tag can be the end of the element.
+            let found = (byte == b'>').then(|| finder.find(text.get(..=at)?)).flatten();
+            let Some((end, _)) = found else { return Took::Byte };
+            self.found.content.end = end;
+            return Took::Last;
         }
+        let Reading::Tag { start, is_empty, named } = &mut self.reading else {
+            self.reading = Reading::Tag { start: at + 1, is_empty: false, named: false };
+            return if byte == b'<' { Took::Byte } else { Took::Dead };
+        };
+        if !*named && is_name_byte(byte) && byte != b'/' {
+            return if at - *start < MAX_WORD { Took::Byte } else { Took::Dead };
+        }
+        if !*named {
+            self.found.name = *start..at;
+            *named = true;
+            let name = text.get(*start..at).unwrap_or_default();
+            if name.is_empty() || is_reserved(name) || !tools.is_offered(name) {
+                return Took::Dead;
+            }
+        }
+        match byte {
+            b'/' if !*is_empty => *is_empty = true,
+            b'>' if *is_empty => return Took::Last,
+            b'>' => {
+                let name = text.get(self.found.name.clone()).unwrap_or_default();
+                self.found.content = at + 1..at + 1;
+                self.reading = Reading::Content(CloseFinder::new(name, at + 1));
+            }
+            _ if byte.is_ascii_whitespace() && !*is_empty => {}
+            _ => return Took::Dead,
+        }
+        Took::Byte
     }
 }
 
 impl Form {
-    fn keys(&self) -> Option<&'static CallKeys> {
-        match self.kind {
-            Kind::Call(_, rule) => Some(&rule.keys),
-            _ => None,
-        }
-    }
-
-    fn suffix(&self) -> &'static str {
-        match self.kind {
-            Kind::Call(_, rule) => &rule.suffix,
-            _ => "",
-        }
+    fn rule(&self) -> Option<&'static NotationRule> {
+        if let Kind::Call(_, rule) = self.kind { Some(rule) } else { None }
     }
 }
 

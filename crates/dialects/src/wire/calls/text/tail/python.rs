@@ -91,7 +91,13 @@ impl PythonReader {
                 self.state = State::Gap;
                 return Fed::Done;
             }
-            _ => return Fed::Dead,
+            State::Gap
+            | State::Name(_)
+            | State::Argument
+            | State::Keyword
+            | State::Equals
+            | State::Comma
+            | State::Printed => return Fed::Dead,
         };
         self.state = next;
         Fed::More

@@ -97,7 +97,17 @@ impl Form {
             Some(Step::Call) => byte == b'{',
             Some(Step::Calls) => byte == b'{' || byte == b'[',
             Some(Step::Element) => byte == b'<',
-            _ => false,
+            Some(
+                Step::Space
+                | Step::Name
+                | Step::Id
+                | Step::Arguments
+                | Step::Parameters
+                | Step::Key
+                | Step::Value
+                | Step::Python,
+            )
+            | None => false,
         }
     }
 
