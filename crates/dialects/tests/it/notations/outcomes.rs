@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gateway_dialects::Dialects;
 use gateway_dialects::calls::text::{Notation, Notations, TextCalls};
-use gateway_dialects::calls::{ReadOptions, TextScan, parse_reply};
+use gateway_dialects::calls::{ReadOptions, Reply, TextScan, parse_reply};
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::stream::{StreamEvent, TextStream};
 use serde_json::{Value, json};
@@ -45,6 +45,27 @@ fn good_and_refused_calls_keep_their_order() {
     assert_eq!((outcome.calls.len(), outcome.text.as_str()), (1, foreign));
     let outcome = read(&one("hermes"), &format!("{GOOD} was a call. {GOOD}"));
     assert_eq!((outcome.calls.len(), outcome.text), (1, format!("{GOOD} was a call. ")));
+}
+
+#[test]
+fn a_recorded_stream_is_read_like_a_whole_reply() {
+    for text in [format!("Well.\n{GOOD}"), format!("{BAD}{GOOD}"), format!("{GOOD}?")] {
+        let chunks: Value = text
+            .split_inclusive('>')
+            .map(|piece| json!({"choices": [{"delta": {"content": piece}}]}))
+            .collect();
+        let options = ReadOptions { text: one("hermes"), ..ReadOptions::default() };
+        let streamed = parse_reply(&chunks, &options).unwrap();
+        let whole = parse_reply(&json!({"role": "assistant", "content": text}), &options).unwrap();
+        assert_eq!(
+            (&streamed.text, &streamed.source, streamed.written, streamed.calls.len()),
+            (&whole.text, &whole.source, whole.written, whole.calls.len())
+        );
+        let refusals = |reply: &Reply| -> Vec<(usize, String)> {
+            reply.refused.iter().map(|refused| (refused.position, refused.refusal.clone())).collect()
+        };
+        assert_eq!(refusals(&streamed), refusals(&whole));
+    }
 }
 
 #[test]
@@ -162,6 +183,7 @@ fn thoughts_are_set_apart() {
         (vec![json!(["harmony", "now", {}])], "I need <b>.")
     );
     assert_eq!(read(&one("harmony"), "<|channel|>analysis<|message|>I am cut").reasoning, "I am cut");
+    check_text(&one("harmony"), "\u{a0}<|channel|>analysis<|message|>behind a space that is text");
     // In the middle of an answer, both are about thoughts.
     let prose = "It writes <think> first.\nThen `<|channel|>analysis<|message|>`.\n<|channel|>analysis<|message|>x<|end|>";
     check_text(&scan(Notations::all()), prose);

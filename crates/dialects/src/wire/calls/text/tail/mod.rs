@@ -260,7 +260,7 @@ impl TailScanner {
         let rest = self.held.get(self.given..).unwrap_or_default();
         let text = rest.get(..rest.floor_char_boundary(count)).unwrap_or_default();
         text.bytes().for_each(|byte| self.lines.feed(byte));
-        self.spoke |= !text.trim().is_empty();
+        self.spoke |= text.bytes().any(|byte| !byte.is_ascii_whitespace());
         self.given += text.len();
         if let Some(Found::Text(last)) = out.last_mut() {
             last.push_str(text);
@@ -309,6 +309,9 @@ impl Waiting {
         let bytes = text.as_bytes();
         while let Some(byte) = bytes.get(self.at).copied() {
             let at = self.at;
+            if at >= limit.saturating_mul(WAITING_LIMITS) {
+                return Verdict::Text(at);
+            }
             if self.machines.is_empty() {
                 if byte.is_ascii_whitespace() {
                     self.at += 1;
@@ -316,7 +319,7 @@ impl Waiting {
                 }
                 self.begin(byte, forms);
             }
-            if self.machines.is_empty() || at >= limit.saturating_mul(WAITING_LIMITS) {
+            if self.machines.is_empty() {
                 return Verdict::Text(at.max(1));
             }
             if at - self.start >= limit {
