@@ -9,7 +9,7 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::TextScan;
-use gateway_dialects::calls::text::TextCalls;
+use gateway_dialects::calls::text::Notations;
 use gateway_dialects::history::Conversation;
 use gateway_dialects::requests::ToolChoice;
 use gateway_dialects::stream::StreamEvent;
@@ -28,8 +28,8 @@ pub trait Model: Debug + Send + Sync {
     fn dialect(&self) -> &Arc<Dialect>;
 
     /// In which notations it writes calls as text.
-    fn text_calls(&self) -> TextCalls {
-        TextCalls::Off
+    fn notations(&self) -> Notations {
+        Notations::NONE
     }
 
     /// The dialect for tools that the usual one did not write carefully enough for this API; `None` if there is none.

@@ -13,7 +13,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use gateway_builtin::http_client::{self, header_secrets};
 use gateway_config::ModelSpec;
 use gateway_dialects::Dialect;
-use gateway_dialects::calls::text::TextCalls;
+use gateway_dialects::calls::text::Notations;
 use gateway_dialects::requests::{ModelRequest, RenderedRequest, render_request};
 use gateway_process::Secrets;
 use http::HeaderMap;
@@ -52,7 +52,7 @@ pub struct ModelDialects {
     /// The one for tools that the usual one did not write carefully enough.
     pub careful: Option<Arc<Dialect>>,
     /// In which notations it writes calls as text.
-    pub text_calls: TextCalls,
+    pub notations: Notations,
 }
 
 impl HttpModel {
@@ -177,8 +177,8 @@ impl Model for HttpModel {
         &self.dialects.usual
     }
 
-    fn text_calls(&self) -> TextCalls {
-        self.dialects.text_calls
+    fn notations(&self) -> Notations {
+        self.dialects.notations
     }
 
     fn careful_dialect(&self) -> Option<Arc<Dialect>> {

@@ -67,6 +67,10 @@ fn events_of(reply: Reply) -> Vec<StreamEvent> {
         events.push(StreamEvent::Text(reply.text));
     }
     events.extend(reply.signature.map(StreamEvent::Signature));
+    if !reply.source.is_empty() {
+        events.push(StreamEvent::Source(reply.source));
+    }
+    events.extend(reply.refused.into_iter().map(StreamEvent::Refused));
     let calls = reply.calls.into_iter();
     events.extend(calls.map(|call| StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete })));
     events.extend(reply.skipped.into_iter().map(StreamEvent::Skipped));

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use gateway_builtin::http_client;
 use gateway_config::{ModelKind, ModelSpec, ToolDialect};
+use gateway_dialects::calls::text::TextCalls;
 use gateway_dialects::dialect::{Compat, Protocol};
 use gateway_dialects::{Dialect, DialectError};
 use gateway_notation::spelling::did_you_mean;
@@ -240,8 +241,10 @@ fn model_dialects(
     };
     let careful =
         careful.ok().filter(|careful| careful.messages.protocol == spoken && careful.name != usual.name);
-    let text_calls = usual.messages.text_calls;
-    Ok(ModelDialects { usual, careful, text_calls })
+    let asked = spec.text.as_ref().map(|words| words.join(",").parse::<TextCalls>()).transpose();
+    let asked = asked.map_err(|error| format!("`text`: {error}"))?;
+    let notations = usual.messages.written_notations(asked);
+    Ok(ModelDialects { usual, careful, notations })
 }
 
 /// The APIs that a kind speaks.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use gateway_dialects::Dialect;
-use gateway_dialects::calls::text::TextCalls;
 use gateway_dialects::calls::{Reply, TextScan};
 use gateway_dialects::history::{Message, TranslatedTools};
 use gateway_dialects::requests::ToolChoice;
@@ -132,10 +131,11 @@ impl<'a> Asking<'a> {
             }
         };
         let conversation = history.render(&dialect, &offer.codec, Some(model.name()));
-        let text = match model.text_calls() {
-            TextCalls::Off => TextScan::Off,
-            _ if offer.list.is_none() => TextScan::Off,
-            notation => TextScan::Offered(notation, Arc::clone(&offer.offered)),
+        let notations = model.notations();
+        let text = if notations.is_empty() || offer.list.is_none() {
+            TextScan::Off
+        } else {
+            TextScan::AtEnd(notations, Arc::clone(&offer.offered))
         };
         let ask = Ask {
             conversation: &conversation,
@@ -183,7 +183,7 @@ impl<'a> Asking<'a> {
                 return Err(if has_begun { Broken::Begun(error.into()) } else { Broken::Untouched(error) });
             }
         }
-        reply.written = reply.calls.iter().find_map(|call| call.written);
+        reply.name_notation();
         Ok(reply)
     }
 

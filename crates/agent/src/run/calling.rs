@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
-use gateway_dialects::calls::{Arguments, ToolCall};
+use gateway_dialects::calls::text::RefusedCall;
+use gateway_dialects::calls::{Arguments, Reply, ToolCall};
 use gateway_dialects::history::{Block, Content, Message, Role};
+use gateway_dialects::results::read_result;
 use gateway_runtime::failure::{code, error_result};
 use serde::Serialize;
 
 use super::guards::Verdict;
-use super::shown::{first_text, shown_result};
+use super::shown::{cut_result, first_text, first_text_of, shown_result, written_results};
 use super::{Event, Run};
 use crate::error::AgentError;
 use crate::toolbox::{Offer, ToolOutcome};
@@ -52,54 +55,110 @@ impl Run<'_> {
         calls: &[ToolCall],
         offer: &Arc<Offer>,
     ) -> Result<Verdict, AgentError> {
-        for call in calls {
-            let event = Event::CallBegins {
-                id: call.id.as_str().to_owned(),
-                name: call.name.clone(),
-                arguments: arguments_text(call),
-            };
-            self.emit(event).await?;
-        }
-        let (tools, deadline) = (Arc::clone(&self.agent.tools), self.deadline);
-        let mut running = Vec::with_capacity(calls.len());
-        for call in calls.iter().cloned() {
-            let (tools, offer) = (Arc::clone(&tools), Arc::clone(offer));
-            running.push(async move { run_call(tools.as_ref(), &offer, &call, deadline).await }.boxed());
-        }
-        let mut outcomes = stream::iter(running).buffered(self.agent.limits.at_once);
+        let mut outcomes = self.begin(calls, offer).await?;
         let mut verdict = Verdict::GoOn;
         let mut calls = calls.iter();
         while let (Some(call), Some(outcome)) = (calls.next(), outcomes.next().await) {
-            let judged = self.add_result(call, outcome).await?;
-            if verdict == Verdict::GoOn {
-                verdict = judged;
-            }
+            let (note, judged) = self.judge(call, &outcome);
+            let most = self.agent.limits.result_characters;
+            let block = shown_result(call.id.as_str(), &outcome.result, most, note);
+            let text = first_text(&block);
+            self.add(Message::new(Role::Tool, Content::Blocks(vec![Block::ToolResult(block)]))).await?;
+            self.report(call, outcome, text).await?;
+            verdict = verdict.or(judged);
         }
         Ok(verdict)
     }
 
-    async fn add_result(&mut self, call: &ToolCall, outcome: ToolOutcome) -> Result<Verdict, AgentError> {
-        let arguments = arguments_text(call);
-        let (note, repeated) = self.repeats.take((&call.name, &arguments), outcome.result.as_bytes());
-        let block =
-            shown_result(call.id.as_str(), &outcome.result, self.agent.limits.result_characters, note);
-        let text = first_text(&block);
-        let bad = self.bad_calls.take(outcome.is_bad.then_some(text.as_str()));
+    /// Runs calls that the model wrote as text. Their results are text too, in the notation of the calls: one message of the user.
+    pub(super) async fn run_written(
+        &mut self,
+        reply: Reply,
+        offer: &Arc<Offer>,
+    ) -> Result<Verdict, AgentError> {
+        let mut outcomes = self.begin(&reply.calls, offer).await?;
+        let mut good = reply.calls.into_iter();
+        let mut refused = reply.refused.into_iter().peekable();
+        let mut verdict = Verdict::GoOn;
+        let mut results = Vec::new();
+        for position in 0.. {
+            let (call, outcome) = match refused.next_if(|refused| refused.position == position) {
+                Some(RefusedCall { call, refusal, .. }) => (call, refused_outcome(&refusal)),
+                None => match (good.next(), outcomes.next().await) {
+                    (Some(call), Some(outcome)) => (call, outcome),
+                    _ => break,
+                },
+            };
+            let (note, judged) = self.judge(&call, &outcome);
+            let result = cut_result(&outcome.result, self.agent.limits.result_characters, note);
+            let text = first_text_of(&result);
+            self.report(&call, outcome, text).await?;
+            verdict = verdict.or(judged);
+            results.push((call, result));
+        }
+        self.add(written_results(&results)).await?;
+        Ok(verdict)
+    }
+
+    /// Begins calls; what comes of them comes in their order.
+    async fn begin(
+        &mut self,
+        calls: &[ToolCall],
+        offer: &Arc<Offer>,
+    ) -> Result<BoxStream<'static, ToolOutcome>, AgentError> {
+        let deadline = self.deadline;
+        let mut running = Vec::with_capacity(calls.len());
+        for call in calls.iter().cloned() {
+            let event = Event::CallBegins {
+                id: call.id.as_str().to_owned(),
+                name: call.name.clone(),
+                arguments: arguments_text(&call),
+            };
+            self.emit(event).await?;
+            let (tools, offer) = (Arc::clone(&self.agent.tools), Arc::clone(offer));
+            running.push(async move { run_call(tools.as_ref(), &offer, &call, deadline).await }.boxed());
+        }
+        Ok(stream::iter(running).buffered(self.agent.limits.at_once).boxed())
+    }
+
+    /// What the model is told beside a result, and whether the loop goes on after it.
+    fn judge(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> (Option<String>, Verdict) {
+        let (note, repeated) =
+            self.repeats.take((&call.name, &arguments_text(call)), outcome.result.as_bytes());
+        let reason = outcome.is_bad.then(|| first_text_of(&read_result(outcome.result.as_str()).value));
+        (note, self.bad_calls.take(reason.as_deref()).or(repeated))
+    }
+
+    async fn report(
+        &mut self,
+        call: &ToolCall,
+        outcome: ToolOutcome,
+        result: String,
+    ) -> Result<(), AgentError> {
         let (server, tool) = outcome.ran_on.unzip();
         let report = CallReport {
             id: call.id.as_str().to_owned(),
             name: call.name.clone(),
-            arguments,
+            arguments: arguments_text(call),
             server,
             tool,
-            result: text,
+            result,
             code: outcome.code,
             duration: outcome.duration,
         };
-        self.add(Message::new(Role::Tool, Content::Blocks(vec![Block::ToolResult(block)]))).await?;
         self.finished.calls.push(report.clone());
-        self.emit(Event::CallEnds(report)).await?;
-        Ok(if bad == Verdict::GoOn { repeated } else { bad })
+        self.emit(Event::CallEnds(report)).await
+    }
+}
+
+/// The outcome of a call that its tool does not take.
+fn refused_outcome(refusal: &str) -> ToolOutcome {
+    ToolOutcome {
+        result: error_result(refusal),
+        code: Some(code::VALIDATION_ERROR),
+        is_bad: true,
+        ran_on: None,
+        duration: Duration::ZERO,
     }
 }
 

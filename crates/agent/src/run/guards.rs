@@ -11,6 +11,13 @@ pub(super) enum Verdict {
     Stop(String),
 }
 
+impl Verdict {
+    /// The first of two that stops.
+    pub(super) fn or(self, other: Self) -> Self {
+        if self == Self::GoOn { other } else { self }
+    }
+}
+
 /// Counts bad calls in a row.
 #[derive(Debug)]
 pub(super) struct BadCalls {

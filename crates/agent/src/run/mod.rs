@@ -28,7 +28,7 @@ use self::limits::Bound;
 use crate::error::AgentError;
 use crate::history::History;
 use crate::model::Model;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Offer, Toolbox};
 
 /// The loop over one model and one set of tools.
 #[derive(Clone, Debug)]
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
             }
             let nudge = (nudges > 0).then(|| Message::new(Role::User, Content::Text(NUDGE.to_owned())));
             let Some(reply) = self.ask(nudge).await? else { continue };
-            if reply.calls.is_empty() && reply.text.trim().is_empty() {
+            if reply.calls.is_empty() && reply.refused.is_empty() && reply.text.trim().is_empty() {
                 if nudges == NUDGES {
                     let model = self.finished.model.clone();
                     return Err(AgentError::Empty { model, times: NUDGES + 1 });
@@ -253,38 +253,46 @@ impl<'a> Run<'a> {
 
     /// Takes a reply: runs its calls, or ends with its answer. Says whether the loop is over.
     async fn take(&mut self, reply: Reply) -> Result<bool, AgentError> {
-        let message = reply_message(&reply, self.asking.dialect(), self.asking.codec());
+        let offer = self.asking.offer().unwrap_or_else(|| Arc::new(Offer::nothing()));
+        let owns = |call: &ToolCall| self.agent.tools.owns(&offer, &call.name);
+        let is_written = !reply.source.is_empty() && reply.calls.iter().all(owns);
+        let message = if is_written {
+            // What the model wrote is what it reads again, byte for byte.
+            Message::new(Role::Assistant, Content::Text(format!("{}{}", reply.text, reply.source)))
+        } else {
+            reply_message(&reply, self.asking.dialect(), self.asking.codec())
+        };
         self.add(message).await?;
         append(&mut self.finished.text, &reply.text);
         append(&mut self.finished.reasoning, &reply.reasoning);
+        if is_written {
+            let verdict = self.run_written(reply, &offer).await?;
+            return self.obey(verdict).await;
+        }
         if reply.calls.is_empty() {
-            let is_cut = |word: &str| {
-                matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
-            };
             self.finished.stop = match reply.stop {
                 Some(word) if is_cut(&word) => Stop::Cut(word),
                 Some(_) | None => Stop::Answered,
             };
             return Ok(true);
         }
-        let Some(offer) = self.asking.offer() else { return Ok(true) };
-        let owns = |call: &ToolCall| self.agent.tools.owns(&offer, &call.name);
         let (own, foreign): (Vec<ToolCall>, Vec<ToolCall>) = reply.calls.into_iter().partition(owns);
         let verdict = self.run_calls(&own, &offer).await?;
+        if foreign.is_empty() {
+            return self.obey(verdict).await;
+        }
         let back = |call| self.agent.tools.handed_back(&offer, call);
-        let foreign: Vec<ToolCall> = foreign.into_iter().map(back).collect();
-        if !foreign.is_empty() {
-            (self.finished.stop, self.finished.handed_back) = (Stop::CallersTurn, foreign);
-            return Ok(true);
-        }
-        match verdict {
-            Verdict::GoOn => Ok(false),
-            Verdict::Stop(text) => {
-                self.say(text.clone()).await?;
-                self.finished.stop = Stop::Stuck(text);
-                Ok(true)
-            }
-        }
+        self.finished.handed_back = foreign.into_iter().map(back).collect();
+        self.finished.stop = Stop::CallersTurn;
+        Ok(true)
+    }
+
+    /// Goes on, or says why not. Says whether the loop is over.
+    async fn obey(&mut self, verdict: Verdict) -> Result<bool, AgentError> {
+        let Verdict::Stop(text) = verdict else { return Ok(false) };
+        self.say(text.clone()).await?;
+        self.finished.stop = Stop::Stuck(text);
+        Ok(true)
     }
 
     /// Ends at a bound.
@@ -317,6 +325,11 @@ impl<'a> Run<'a> {
     async fn emit(&self, event: Event) -> Result<(), AgentError> {
         Events { sender: self.events.as_ref(), before: Before::default() }.emit(event).await
     }
+}
+
+/// Whether an API says with this word that an answer is not all that the model wanted to say.
+fn is_cut(word: &str) -> bool {
+    matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
 }
 
 /// What stands between the texts of two rounds.

@@ -8,3 +8,4 @@
 
 mod gateway;
 mod mixed_turns;
+mod written_calls;

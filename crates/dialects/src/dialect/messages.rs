@@ -4,6 +4,7 @@ use gateway_notation::pattern;
 use serde::{Deserialize, Serialize};
 
 use super::Protocol;
+use super::notations::{Notations, TextCalls};
 use super::rules::yes;
 
 /// How calls and results travel.
@@ -77,9 +78,23 @@ pub struct MessageRules {
     /// In which notation its models write calls as text; a model's own rule stands above it.
     #[serde(default)]
     pub text_calls: TextCalls,
+    /// The notations that its models are known to write where nobody parses them; a model id adds those of its family. They
+    /// turn nothing on by themselves: `/execute` does not read them.
+    #[serde(default, skip_serializing_if = "Notations::is_empty")]
+    pub notations: Notations,
 }
 
 impl MessageRules {
+    /// What an agent reads in the text of this dialect's models, if its configuration says `asked`: without a word, what
+    /// the data turns on or knows of the model, and nothing for models of which it knows nothing.
+    pub fn written_notations(&self, asked: Option<TextCalls>) -> Notations {
+        let usual = || match self.text_calls {
+            TextCalls::Off => TextCalls::from(self.notations),
+            on => on,
+        };
+        asked.unwrap_or_else(usual).notations(self.notations)
+    }
+
     /// Where images, audio and files of a result go for `model`.
     pub fn placements(&self, model: Option<&str>) -> Placements {
         let own = Placements { images: self.images, audio: self.audio, files: self.files };
@@ -206,25 +221,4 @@ pub enum ReasoningScope {
     All,
     /// Those after the last message of the user.
     Loop,
-}
-
-/// In which notation calls are taken out of a reply's text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TextCalls {
-    /// In none: text is text.
-    #[default]
-    Off,
-    /// In every notation.
-    Auto,
-    /// In XML only.
-    Xml,
-    /// In JSON only.
-    Json,
-}
-
-impl TextCalls {
-    /// All values by the words for them in requests and data.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("off", Self::Off), ("auto", Self::Auto), ("xml", Self::Xml), ("json", Self::Json)];
 }

@@ -5,6 +5,7 @@ mod effect;
 mod file;
 mod messages;
 mod models;
+mod notations;
 mod protocol;
 mod providers;
 mod rules;
@@ -14,15 +15,18 @@ pub use detect::DetectedModel;
 pub use file::{DialectError, Dialects};
 pub use messages::{
     EmptyStyle, ErrorStyle, MediaVariant, MessageRules, Placement, Placements, ReasoningScope, ResourceStyle,
-    SilentContent, StructuredStyle, TextCalls,
+    SilentContent, StructuredStyle,
 };
 pub use models::{Choice, Compat};
+pub use notations::{Notation, NotationId, Notations, TextCalls, UnknownNotation};
 pub use protocol::Protocol;
 pub use rules::{
     Additional, AnyOfStyle, Anything, Defaults, EditRules, EmptyObject, Formats, Lowering, NullStyle,
     PatternStyle, RebuildRules, RefStyle, SchemaRules, TextStyle, Verdict, Verdicts,
 };
 pub use tool_rules::{EmptyRequired, Limits, NameRule, StrictField, ToolRules, ToolShape};
+
+pub(crate) use notations::{CallKeys, NotationRule, end_of_turn};
 
 use serde::{Deserialize, Serialize};
 

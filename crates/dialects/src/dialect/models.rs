@@ -4,7 +4,7 @@ use gateway_notation::pattern::matches;
 use serde::Deserialize;
 
 use super::providers::provider_named;
-use super::{Dialect, DialectError, Dialects, TextCalls};
+use super::{Dialect, DialectError, Dialects, Notations, TextCalls};
 
 /// What a model id chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,6 +145,9 @@ impl Dialects {
         }
         if let Some(text_calls) = choice.text_calls {
             dialect.messages.text_calls = text_calls;
+        }
+        if let Some(model) = model {
+            dialect.messages.notations |= Notations::of_model(model);
         }
         Ok(dialect)
     }

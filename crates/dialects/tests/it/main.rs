@@ -22,6 +22,7 @@ mod limits;
 mod lone_schemas;
 mod metered_drafts;
 mod module_cycles;
+mod notations;
 mod one_type;
 mod properties;
 mod prose;

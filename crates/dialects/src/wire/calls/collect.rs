@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     CallError, Ids, ReadOptions, Reply, TextScan,
     shape::{Malformed, RawCall, read_call},
-    text::{Found, Scanner, calls_only},
+    text::{Found, RefusedCall, Scanner, WrittenCall, WrittenTail, calls_only},
 };
 use crate::dialect::Protocol;
 use crate::wire::{Members as _, Object, format, formats};
@@ -27,6 +27,8 @@ pub(crate) enum Envelope<'a> {
 pub(super) struct Collector<'a> {
     options: &'a ReadOptions<'a>,
     calls: Vec<RawCall>,
+    /// Calls in the text that must not be run, with their position and the reason.
+    refused: Vec<(RawCall, usize, String)>,
     /// Everything but the calls.
     reply: Reply,
     /// The protocol that an envelope around the calls speaks.
@@ -41,7 +43,16 @@ pub(super) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(super) fn new(options: &'a ReadOptions<'a>) -> Self {
         let reply = Reply::default();
-        Self { options, calls: Vec::new(), reply, envelope: None, plain: false, is_part: false, depth: 0 }
+        Self {
+            options,
+            calls: Vec::new(),
+            refused: Vec::new(),
+            reply,
+            envelope: None,
+            plain: false,
+            is_part: false,
+            depth: 0,
+        }
     }
 
     pub(super) fn read(&mut self, value: &Value) -> Result<(), CallError> {
@@ -71,10 +82,17 @@ impl<'a> Collector<'a> {
         }
         self.reply.protocol = self.protocol()?;
         let mut ids = Ids::after(self.options.ids_after);
-        if self.calls.iter().any(|call| call.id.is_none()) {
-            self.calls.iter().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
+        let all = || self.calls.iter().chain(self.refused.iter().map(|(call, ..)| call));
+        if all().any(|call| call.id.is_none()) {
+            all().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
         }
         self.reply.calls = self.calls.into_iter().map(|call| call.into_call(&mut ids)).collect();
+        let refused = self.refused.into_iter().map(|(call, position, refusal)| RefusedCall {
+            call: call.into_call(&mut ids),
+            position,
+            refusal,
+        });
+        self.reply.refused = refused.collect();
         Ok(self.reply)
     }
 
@@ -320,7 +338,7 @@ impl<'a> Collector<'a> {
         match self.options.text {
             TextScan::Off | TextScan::Whole(_) if self.options.protocol.is_some() => Err(self.not_object()),
             // The text of a model that may write calls is a reply, with calls or without.
-            TextScan::Off | TextScan::Whole(_) | TextScan::Offered(..) => Ok(()),
+            TextScan::Off | TextScan::Whole(_) | TextScan::Offered(..) | TextScan::AtEnd(..) => Ok(()),
         }
     }
 
@@ -341,6 +359,19 @@ impl<'a> Collector<'a> {
                     self.calls.push(found.call);
                 }
                 Found::Skipped(skipped) => self.reply.skip(skipped),
+                Found::Tail(tail) => self.tail(*tail),
+            }
+        }
+    }
+
+    /// Takes the calls with which the text ends.
+    fn tail(&mut self, tail: WrittenTail) {
+        self.reply.source = tail.source;
+        for (position, WrittenCall { call, refusal }) in tail.calls.into_iter().enumerate() {
+            self.reply.written = self.reply.written.or(call.written);
+            match refusal {
+                None => self.calls.push(call),
+                Some(refusal) => self.refused.push((call, position, refusal)),
             }
         }
     }

@@ -86,6 +86,11 @@ pub struct Reply {
     pub is_bare: bool,
     /// Tool use that was looked for in the text and stays text, with the reason; the first few.
     pub skipped: Vec<text::SkippedCall>,
+    /// Calls in the text that must not be run: the tool was offered, but does not take these arguments. Only where the reply is
+    /// nothing but calls.
+    pub refused: Vec<text::RefusedCall>,
+    /// What the model wrote for the calls that end its text, byte for byte. The message to keep is `text` followed by this.
+    pub source: String,
 }
 
 /// Tool uses that stay text and are reported.

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::dialect::Protocol;
 use crate::wire::calls::{
     Ids, RawCall, TextScan, ToolCall, read_call,
-    text::{Found, Scanner, SkippedCall},
+    text::{Found, RefusedCall, Scanner, SkippedCall, WrittenCall, WrittenTail},
 };
 use crate::wire::{Object, format};
 use thought::Thought;
@@ -86,6 +86,11 @@ pub enum StreamEvent {
     TooManyCalls(usize),
     /// Tool use that was looked for in the text and stays text; the text has come before.
     Skipped(SkippedCall),
+    /// What the model wrote for the calls that end its text, byte for byte; they come next. The message to keep is all text
+    /// followed by this.
+    Source(String),
+    /// A call in the text that must not be run: the tool was offered, but does not take these arguments.
+    Refused(RefusedCall),
 }
 
 impl StreamEvent {
@@ -96,7 +101,17 @@ impl StreamEvent {
             Found::Reasoning(text) => Self::Reasoning(text),
             Found::Skipped(skipped) => Self::Skipped(skipped),
             Found::Call(found) => Self::Text(found.source),
+            Found::Tail(tail) => Self::Text(tail.source),
         }
+    }
+}
+
+impl StreamEvent {
+    pub(crate) fn refused(call: RawCall, position: usize, refusal: String, ids: &mut Ids) -> Self {
+        if let Some(id) = &call.id {
+            ids.note(id);
+        }
+        Self::Refused(RefusedCall { call: call.into_call(ids), position, refusal })
     }
 }
 
@@ -259,7 +274,10 @@ impl State {
 
     /// A native call has come: what waited as calls in the text is text.
     pub(crate) fn native(&mut self, out: &mut Vec<StreamEvent>) {
-        self.is_native = true;
+        if !std::mem::replace(&mut self.is_native, true) {
+            let found = self.text.stop();
+            self.found(found, out);
+        }
         self.give_up_text_calls(out);
     }
 
@@ -274,7 +292,20 @@ impl State {
             match piece {
                 Found::Call(found) if self.has_room(out) => self.give_whole(found.call, out),
                 Found::Call(_) => {}
+                Found::Tail(tail) => self.give_tail(*tail, out),
                 other => out.push(StreamEvent::without_call(other)),
+            }
+        }
+    }
+
+    /// The calls with which the text ends.
+    fn give_tail(&mut self, tail: WrittenTail, out: &mut Vec<StreamEvent>) {
+        out.push(StreamEvent::Source(tail.source));
+        for (position, WrittenCall { call, refusal }) in tail.calls.into_iter().enumerate() {
+            match refusal {
+                _ if !self.has_room(out) => {}
+                None => self.give_whole(call, out),
+                Some(refusal) => out.push(StreamEvent::refused(call, position, refusal, &mut self.ids)),
             }
         }
     }

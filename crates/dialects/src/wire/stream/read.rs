@@ -97,7 +97,7 @@ pub(crate) fn read_chunks(
         assembler.push(chunk).into_iter().try_for_each(|event| reply.take(event))?;
     }
     assembler.finish().into_iter().try_for_each(|event| reply.take(event))?;
-    reply.written = reply.calls.iter().find_map(|call| call.written);
+    reply.name_notation();
     Ok(reply)
 }
 
@@ -124,9 +124,17 @@ impl Reply {
                 return Err(unreadable(&format!("it has more than {limit} calls")));
             }
             StreamEvent::Skipped(skipped) => self.skip(skipped),
+            StreamEvent::Source(source) => self.source = source,
+            StreamEvent::Refused(refused) => self.refused.push(refused),
             StreamEvent::Usage(usage) => self.usage = Some(usage),
         }
         Ok(())
+    }
+
+    /// Notes in which notation its calls are written, once all of them are there.
+    pub fn name_notation(&mut self) {
+        let refused = self.refused.iter().map(|refused| &refused.call);
+        self.written = self.calls.iter().chain(refused).find_map(|call| call.written);
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct WaitingText {
 impl WaitingText {
     /// Whether `piece` has to wait.
     pub(crate) fn takes(&self, piece: &Found) -> bool {
-        !self.pieces.is_empty() || matches!(piece, Found::Call(_))
+        !self.pieces.is_empty() || matches!(piece, Found::Call(_) | Found::Tail(_))
     }
 
     /// Keeps `piece`; says whether more than `limit` bytes wait.
@@ -31,6 +31,7 @@ impl WaitingText {
         self.size += match &piece {
             Found::Text(text) | Found::Reasoning(text) => text.len(),
             Found::Call(found) => found.source.len(),
+            Found::Tail(tail) => tail.source.len(),
             Found::Skipped(skipped) => skipped.name.len() + skipped.reason.len(),
         };
         self.pieces.push(piece);

@@ -3,7 +3,7 @@
 //! Such a call has no native message that a result could answer: providers refuse a result without its call. So its
 //! result is text of the user, in the notation of the call.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::escape_xml;
 use crate::dialect::{
@@ -81,27 +81,47 @@ fn text_rules(rules: &MessageRules) -> MessageRules {
     rules
 }
 
+/// The result in the notation's template.
 fn result_text(notation: Notation, outcome: &Outcome<'_>, arranged: &Arranged<'_>) -> String {
+    let Some(rule) = notation.rule() else { return arranged.text() };
+    let template = match (&rule.result_with_id, outcome.call_id) {
+        (Some(template), Some(_)) => template,
+        _ => &rule.result,
+    };
     let status = if arranged.failed { "error" } else { "success" };
     let text = arranged.text();
-    match notation {
-        Notation::Xml => {
-            let name = escape_xml(outcome.wire_name);
-            format!(
-                "<tool_result name=\"{name}\" status=\"{status}\">\n{}\n</tool_result>",
-                escape_xml(&text)
-            )
-        }
-        Notation::Json => {
-            let mut result = Map::new();
-            result.insert("type".into(), "tool_result".into());
-            if let Some(id) = outcome.call_id {
-                result.insert("tool_use_id".into(), id.into());
-            }
-            result.insert("name".into(), outcome.wire_name.into());
-            result.insert("status".into(), status.into());
-            result.insert("content".into(), text.into());
-            Value::Object(result).to_string()
+    let values = [
+        ("name", outcome.wire_name),
+        ("id", outcome.call_id.unwrap_or_default()),
+        ("status", status),
+        ("content", &text),
+    ];
+    let mut out = String::with_capacity(template.len() + text.len());
+    let mut rest = template.as_str();
+    while let Some(start) = rest.find('{') {
+        let (before, hole) = rest.split_at_checked(start).unwrap_or_default();
+        out.push_str(before);
+        rest = hole;
+        let filled = values.iter().find_map(|(key, value)| {
+            let after = rest.strip_prefix('{')?.strip_prefix(key)?;
+            let (written, after) = if let Some(after) = after.strip_prefix('}') {
+                ((*value).to_owned(), after)
+            } else if let Some(after) = after.strip_prefix(":json}") {
+                (Value::from(*value).to_string(), after)
+            } else {
+                (escape_xml(value), after.strip_prefix(":xml}")?)
+            };
+            Some((written, after))
+        });
+        if let Some((written, after)) = filled {
+            out.push_str(&written);
+            rest = after;
+        } else {
+            // A brace of the notation's own.
+            out.push('{');
+            rest = rest.get(1..).unwrap_or_default();
         }
     }
+    out.push_str(rest);
+    out
 }

@@ -1,7 +1,7 @@
 //! A streamed reply that is nothing but text.
 
-use crate::wire::calls::Ids;
-use crate::wire::calls::text::{Found, Scanner};
+use crate::wire::calls::text::{Found, Scanner, WrittenCall};
+use crate::wire::calls::{Ids, RawCall};
 use crate::wire::stream::{OpenCall, Outcome, StreamEvent, StreamOptions};
 
 /// A streamed reply that is nothing but text. As no native calls can follow, calls in the text are given when they are whole.
@@ -36,13 +36,28 @@ impl TextStream {
     }
 
     fn give(&mut self, found: Vec<Found>) -> Vec<StreamEvent> {
-        let event = |piece| match piece {
-            Found::Call(found) => {
-                let mut open = OpenCall::from_call(found.call, self.options.argument_limit);
-                open.give(Outcome::Complete, &mut self.ids)
+        let mut events = Vec::new();
+        for piece in found {
+            match piece {
+                Found::Call(found) => events.extend(self.call(found.call)),
+                Found::Tail(tail) => {
+                    events.push(StreamEvent::Source(tail.source));
+                    for (position, WrittenCall { call, refusal }) in tail.calls.into_iter().enumerate() {
+                        events.extend(match refusal {
+                            None => self.call(call),
+                            Some(refusal) => {
+                                Some(StreamEvent::refused(call, position, refusal, &mut self.ids))
+                            }
+                        });
+                    }
+                }
+                other => events.push(StreamEvent::without_call(other)),
             }
-            other => Some(StreamEvent::without_call(other)),
-        };
-        found.into_iter().filter_map(event).collect()
+        }
+        events
+    }
+
+    fn call(&mut self, call: RawCall) -> Option<StreamEvent> {
+        OpenCall::from_call(call, self.options.argument_limit).give(Outcome::Complete, &mut self.ids)
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    scan::Verdict,
+    prose::Verdict,
     typed::{guess, typed_text},
 };
 use crate::arguments::{Kinds, accepted_kinds, resolve};

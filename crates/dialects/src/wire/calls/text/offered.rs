@@ -8,17 +8,19 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::Notation;
+use super::{Notation, Notations};
 use crate::{
     arguments::{Validator, render_issues},
     dialect::TextCalls,
     plan::Plan,
+    wire::calls::ToolCall,
 };
 
 impl TextCalls {
+    /// Whether calls in `notation` are taken from anywhere in the text.
     pub(crate) fn reads(self, notation: Notation) -> bool {
         match self {
-            Self::Off => false,
+            Self::Off | Self::Named(_) => false,
             Self::Auto => true,
             Self::Xml => notation == Notation::Xml,
             Self::Json => notation == Notation::Json,
@@ -39,8 +41,12 @@ pub enum TextScan {
     /// A text is taken for calls if it is the whole input and nothing but tool use; any name counts as a tool's. For input
     /// that somebody hands over as a call. Text inside of messages, and of streams, stays text. The tools give types to XML.
     Whole(Arc<dyn OfferedTools>),
-    /// Calls of these tools in this notation.
+    /// Calls of these tools, in XML or in JSON, anywhere in the text: the rule of `/execute`. Other notations that are named are
+    /// read as by [`TextScan::AtEnd`], but calls with wrong arguments are always skipped.
     Offered(TextCalls, Arc<dyn OfferedTools>),
+    /// Calls of these tools in these notations with which the reply ends: the rule of agents. White space and markers that end
+    /// a call or a turn may follow, and nothing else. Prose before them is text.
+    AtEnd(Notations, Arc<dyn OfferedTools>),
 }
 
 /// The tools that a model was offered.
@@ -135,6 +141,17 @@ impl OfferedTools for ToolSchemas {
         }
         Err(render_issues(&validator.validate(&value), &str::to_owned))
     }
+}
+
+/// Calls of offered tools that are all of a reply, of which this one has arguments that its tool does not take. It must not be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedCall {
+    /// The call.
+    pub call: ToolCall,
+    /// Its place among all calls of the reply, good and refused, from zero.
+    pub position: usize,
+    /// What is wrong with it, for the model.
+    pub refusal: String,
 }
 
 /// Tool use in a reply's text that stays text.

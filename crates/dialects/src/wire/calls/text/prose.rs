@@ -1,4 +1,4 @@
-//! Finds tool use and reasoning in text that arrives in pieces.
+//! Finds tool use anywhere in text that arrives in pieces, and reasoning.
 //!
 //! What comes out does not depend on where the pieces were cut: text is held back for as long as it could still
 //! become something else, and every decision looks only at the text itself.
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{
     Notation, OfferedTools, SkippedCall, TextCalls, TextScan,
     element::{CloseFinder, element_arguments, opening_tag},
+    tail::WrittenTail,
 };
 use crate::arguments::{BadArguments, parse_arguments};
 use crate::wire::calls::{
@@ -18,7 +19,7 @@ use crate::wire::calls::{
 };
 
 /// Bytes of one tool use that are held back before it is given up as text.
-const LIMIT: usize = 256 * 1024;
+pub(super) const LIMIT: usize = 256 * 1024;
 /// Unfinished tool uses that are looked into again at the end.
 const MAX_RETRIES: u32 = 64;
 /// Bytes within which a tag has to end.
@@ -30,18 +31,23 @@ const RESERVED: [&str; 3] = ["think", "tool_result", "tool_use"];
 /// First members of an object that can become tool use or a thought.
 const FIRST_KEYS: [&str; 6] = ["type", "id", "name", "input", "content", "thinking"];
 
+/// Whether no tool can be written as an element of this name.
+pub(super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
 impl TextScan {
     /// The same for text that is not the whole input.
     pub(crate) fn in_prose(&self) -> Self {
         match self {
             Self::Off | Self::Whole(_) | Self::Offered(TextCalls::Off, _) => Self::Off,
-            Self::Offered(notation, tools) => Self::Offered(*notation, Arc::clone(tools)),
+            Self::Offered(..) | Self::AtEnd(..) => self.clone(),
         }
     }
 
     fn reads(&self, notation: Notation) -> bool {
         match self {
-            Self::Off => false,
+            Self::Off | Self::AtEnd(..) => false,
             Self::Whole(_) => true,
             Self::Offered(wanted, _) => wanted.reads(notation),
         }
@@ -56,6 +62,8 @@ pub(crate) enum Found {
     Call(Box<FoundCall>),
     /// Something that looks like a call and stays text, which comes before it.
     Skipped(SkippedCall),
+    /// The calls with which the reply ends.
+    Tail(Box<WrittenTail>),
 }
 
 /// A call, and the text that it was written as.
@@ -70,13 +78,13 @@ pub(crate) fn calls_only(text: &str, tools: &Arc<dyn OfferedTools>) -> Option<Ve
     if !text.trim_start().starts_with(['<', '{']) {
         return None;
     }
-    let found = Scanner::new(TextScan::Whole(Arc::clone(tools))).read(text);
+    let found = ProseScanner::new(TextScan::Whole(Arc::clone(tools))).read(text);
     let mut calls = Vec::new();
     for piece in found {
         match piece {
             Found::Call(found) => calls.push(found.call),
             Found::Text(text) if text.trim().is_empty() => {}
-            Found::Text(_) | Found::Reasoning(_) | Found::Skipped(_) => return None,
+            Found::Text(_) | Found::Reasoning(_) | Found::Skipped(_) | Found::Tail(_) => return None,
         }
     }
     (!calls.is_empty()).then_some(calls)
@@ -84,7 +92,7 @@ pub(crate) fn calls_only(text: &str, tools: &Arc<dyn OfferedTools>) -> Option<Ve
 
 /// Reads text piece by piece.
 #[derive(Clone, Debug)]
-pub(crate) struct Scanner {
+pub(crate) struct ProseScanner {
     /// Which calls are looked for; reasoning is looked for always.
     wanted: TextScan,
     limit: usize,
@@ -114,7 +122,7 @@ enum Step {
     MoreText,
 }
 
-impl Scanner {
+impl ProseScanner {
     pub(crate) fn new(wanted: TextScan) -> Self {
         Self { wanted, limit: LIMIT, held: String::new(), given: 0, state: State::Text, retries: 0 }
     }
@@ -233,11 +241,11 @@ impl Scanner {
             Verdict::No => return Verdict::No,
         };
         let tool = match &self.wanted {
-            TextScan::Off => false,
+            TextScan::Off | TextScan::AtEnd(..) => false,
             TextScan::Whole(_) => true,
             TextScan::Offered(_, tools) => tools.is_offered(name),
         };
-        if tool || RESERVED.contains(&name) {
+        if tool || is_reserved(name) {
             let finder = CloseFinder::new(name, body);
             return Verdict::Yes(State::Element { name: name.to_owned(), body, finder });
         }
@@ -306,7 +314,7 @@ impl Scanner {
     /// Takes `count` bytes off the front as a call, or as text if the call is not one that is wanted.
     fn emit_call(&mut self, mut call: RawCall, notation: Notation, count: usize, out: &mut Vec<Found>) {
         let refused = match &self.wanted {
-            TextScan::Off => Some("calls are not taken out of text".to_owned()),
+            TextScan::Off | TextScan::AtEnd(..) => Some("calls are not taken out of text".to_owned()),
             TextScan::Whole(_) => None,
             TextScan::Offered(_, tools) if !tools.is_offered(&call.name) => {
                 Some("no tool of this name was offered".to_owned())
@@ -355,8 +363,8 @@ impl Scanner {
         self.state = State::Text;
         let inner = self.rest().get(body..inner_end).unwrap_or_default();
         let arguments = match &self.wanted {
-            _ if RESERVED.contains(&name.as_str()) => None,
-            TextScan::Off => None,
+            _ if is_reserved(&name) => None,
+            TextScan::Off | TextScan::AtEnd(..) => None,
             // An empty element that is not called like a tool is markup.
             TextScan::Whole(tools) if closed_at_once && !tools.is_offered(&name) => None,
             TextScan::Whole(tools) | TextScan::Offered(_, tools) => {
@@ -424,7 +432,7 @@ fn read_object(text: &str, wanted: &TextScan) -> Option<Object> {
 }
 
 /// The length of the longest end of `text` with which `word` begins.
-fn partial_suffix(text: &str, word: &str) -> usize {
+pub(super) fn partial_suffix(text: &str, word: &str) -> usize {
     (1..word.len())
         .rev()
         .find(|length| word.get(..*length).is_some_and(|start| text.ends_with(start)))

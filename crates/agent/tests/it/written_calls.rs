@@ -1,0 +1,115 @@
+//! Models that write their calls as text.
+
+use gateway_config::ServiceConfig;
+use gateway_testkit::models::{Delivery, Reply, Script, Step, Wire};
+use serde_json::{Value, json};
+
+use crate::gateway::{Gateway, joined, spec, strict_model};
+
+const FENCE: &str = "```json\n{\"name\": \"add\", \"arguments\": {\"a\": 15, \"b\": 27}}\n```";
+
+fn question(stream: bool) -> Value {
+    json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "What is 15 plus 27?"}]})
+}
+
+/// A gateway over a model whose text is read as `text` says; by its family if `None`.
+fn gateway(
+    wire: Wire,
+    server: &gateway_testkit::models::ModelServer,
+    model: &str,
+    text: Option<&str>,
+) -> Gateway {
+    let mut entry = spec("m", wire, server);
+    entry.model = Some(model.to_owned());
+    entry.text = text.map(|word| vec![word.to_owned()]);
+    let mut config = ServiceConfig::default();
+    config.models = vec![entry];
+    Gateway::new(config)
+}
+
+#[tokio::test]
+async fn a_call_in_the_text_runs_and_its_result_is_text() {
+    for wire in [Wire::Chat, Wire::Ollama, Wire::Messages] {
+        for (model, text) in
+            [("qwen2.5-coder:1.5b", None), ("my-own", Some("auto")), ("my-own", Some("fenced-json"))]
+        {
+            let script = Script::new()
+                .step(
+                    Step::reply(Reply::new().text(format!("I add.\n{FENCE}")))
+                        .delivered(Delivery::single_bytes()),
+                )
+                .reply(Reply::new().text("42."));
+            let server = strict_model(wire, script).await;
+            let gateway = gateway(wire, &server, model, text);
+            let chunks = gateway.streamed(&question(true), None).await.unwrap();
+            assert_eq!(
+                joined(&chunks, "content").replace("\n\n", "|").replace('\n', ""),
+                "I add.|42.",
+                "{wire:?} {model}"
+            );
+            let requests = server.requests();
+            assert_eq!(requests.len(), 2, "{wire:?} {model} {text:?}");
+            let second = requests[1].body["messages"].as_array().unwrap();
+            let said = second[second.len() - 2].to_string();
+            let answered = second[second.len() - 1].to_string();
+            assert!(said.contains(r#"```json\n{\"name\": \"add\""#), "byte for byte: {said}");
+            assert!(answered.contains("\"user\"") && answered.contains("42"), "{answered}");
+            assert!(!requests[1].body.to_string().contains("tool_calls"), "nothing native");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_read_unless_the_model_writes_calls() {
+    for (model, text) in [("gpt-4o", None), ("qwen2.5-coder:1.5b", Some("off"))] {
+        let server = strict_model(Wire::Chat, Script::new().reply(Reply::new().text(FENCE))).await;
+        let gateway = gateway(Wire::Chat, &server, model, text);
+        let whole = gateway.whole(&question(false), None).await.unwrap();
+        assert_eq!(whole["choices"][0]["message"]["content"], FENCE, "{model}");
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn prose_behind_a_call_makes_it_an_example() {
+    let text = format!("{FENCE}\nThat is how one would call it.");
+    let server = strict_model(Wire::Chat, Script::new().reply(Reply::new().text(&*text))).await;
+    let gateway = gateway(Wire::Chat, &server, "qwen2.5-coder:1.5b", None);
+    let whole = gateway.whole(&question(false), None).await.unwrap();
+    assert_eq!(whole["choices"][0]["message"]["content"], text);
+    assert_eq!(whole["gateway"]["calls"], json!([]));
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_answered_with_what_is_wrong() {
+    let wrong = "{\"name\": \"add\", \"arguments\": {\"a\": 15}}";
+    let script = Script::new()
+        .reply(Reply::new().text(wrong))
+        .reply(Reply::new().text(FENCE))
+        .reply(Reply::new().text("42."));
+    let server = strict_model(Wire::Chat, script).await;
+    let gateway = gateway(Wire::Chat, &server, "qwen2.5-coder:1.5b", None);
+    let whole = gateway.whole(&question(false), None).await.unwrap();
+    assert_eq!(whole["choices"][0]["message"]["content"], "42.", "{whole}");
+    let second = server.requests()[1].body["messages"].to_string();
+    assert!(second.contains("b") && second.to_lowercase().contains("required"), "{second}");
+    let codes: Vec<&Value> =
+        whole["gateway"]["calls"].as_array().unwrap().iter().map(|call| &call["code"]).collect();
+    assert_eq!(codes, [&json!("VALIDATION_ERROR"), &Value::Null]);
+}
+
+#[tokio::test]
+async fn several_calls_are_answered_in_their_order() {
+    let two = "{\"name\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}}\n{\"name\": \"multiply\", \"arguments\": {\"a\": 3, \"b\": 4}}";
+    let server = strict_model(
+        Wire::Chat,
+        Script::new().reply(Reply::new().text(two)).reply(Reply::new().text("Done.")),
+    )
+    .await;
+    let gateway = gateway(Wire::Chat, &server, "qwen2.5-coder:1.5b", None);
+    let whole = gateway.whole(&question(false), None).await.unwrap();
+    assert_eq!(whole["gateway"]["calls"].as_array().unwrap().len(), 2);
+    let second = server.requests()[1].body["messages"].to_string();
+    let (sum, product) = (second.rfind("\\\"result\\\":3").or(second.rfind(":3")), second.rfind(":12"));
+    assert!(sum.is_some() && sum < product, "{second}");
+}
