@@ -1,10 +1,13 @@
 //! The tools of all servers, for the loop.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use gateway_config::ToolBudget;
+use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::calls::{Reply, ToolCall};
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Dialect, Options};
@@ -12,9 +15,11 @@ use gateway_runtime::Runtime;
 use gateway_runtime::call::CallOutcome;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::failure::{Failure, code};
-use gateway_runtime::lists::{ListRequest, MostTools, Rendered};
+use gateway_runtime::lists::{Budget, ListRequest, MostTools, Rendered};
 use gateway_runtime::scope::Scope;
 use gateway_runtime::turn::{OfferedList, Turn};
+
+use serde_json::{Map, Value};
 
 use crate::toolbox::{Offer, ToolOutcome, Toolbox, ToolsError};
 
@@ -33,10 +38,8 @@ pub struct ToolSelection {
     pub names: Vec<String>,
     /// Names of groups.
     pub groups: Vec<String>,
-    /// Tools in one request; as many as the provider takes if absent.
-    pub most: Option<usize>,
-    /// Estimated tokens of all definitions.
-    pub tokens: Option<usize>,
+    /// How many are sent when there are too many.
+    pub budget: ToolBudget,
 }
 
 /// What it takes to run calls of an offer.
@@ -51,25 +54,29 @@ impl GatewayTools {
         Self { runtime, context, selection }
     }
 
-    async fn listed(&self, dialect: &Dialect) -> Result<Offer, Failure> {
+    async fn listed(&self, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {
         let lists = self.runtime.lists();
         let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
         let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
-        let ToolSelection { names, groups, most, tokens } = self.selection.clone();
+        let ToolSelection { names, groups, budget } = self.selection.clone();
         let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
         let mut request = request.only(lists, names, groups)?;
-        request.most_tools = most.map_or(MostTools::AsProviderTakes, MostTools::Number);
-        request.most_tokens = tokens;
+        request.most_tools = budget.most.map_or(MostTools::AsProviderTakes, MostTools::Number);
+        request.most_tokens = budget.tokens;
+        let (request, room) = request.without_limits(dialect.limits.tools);
         // The agent has its servers connected before the first message.
         lists.listed(&request).await;
-        let rendered = lists.get(&request).await?;
-        let count = rendered.wire_names().count();
+        let rendered = lists.offered(&request).await?;
+        let room = Budget { bytes: budget.bytes, ..room };
+        let selected = rendered.select(questions, room, &budget.pinned).await;
+        let count = selected.names.len();
         let offered = OfferedList::new(self.runtime.clone(), Arc::clone(&rendered), true);
+        let names = selected.names.into_iter().collect();
         Ok(Offer {
-            list: (count > 0).then(|| rendered.list()),
+            list: (count > 0).then_some(selected.list),
             count,
             codec: Arc::clone(rendered.codec()),
-            offered: Arc::new(offered),
+            offered: Arc::new(SelectedOffer { offered, names }),
             state: Some(Arc::new(Listed { request, rendered })),
         })
     }
@@ -95,9 +102,9 @@ impl Toolbox for GatewayTools {
     fn offer<'a>(
         &'a self,
         dialect: &'a Arc<Dialect>,
-        _question: &'a str,
+        questions: &'a [String],
     ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
-        self.listed(dialect).boxed()
+        self.listed(dialect, questions).boxed()
     }
 
     fn call<'a>(&'a self, offer: &'a Offer, call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
@@ -107,6 +114,27 @@ impl Toolbox for GatewayTools {
             reported(outcome, begun.elapsed())
         }
         .boxed()
+    }
+}
+
+/// The tools of a list that were sent.
+#[derive(Debug)]
+struct SelectedOffer {
+    offered: OfferedList,
+    names: HashSet<Box<str>>,
+}
+
+impl OfferedTools for SelectedOffer {
+    fn is_offered(&self, name: &str) -> bool {
+        self.names.contains(name) && self.offered.is_offered(name)
+    }
+
+    fn schema(&self, name: &str) -> Value {
+        self.offered.schema(name)
+    }
+
+    fn check(&self, name: &str, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.offered.check(name, arguments)
     }
 }
 

@@ -72,8 +72,8 @@ impl History {
         write(&all)
     }
 
-    /// What the conversation is about: the last texts of the user, the newest first.
-    pub fn question(&self) -> String {
+    /// What the conversation is about: the last texts of the user, the oldest first.
+    pub fn questions(&self) -> Vec<String> {
         const TEXTS: usize = 3;
         let own = self.added.iter().rev().filter(|message| message.role == Role::User).map(text_of);
         let given = self.given.iter().rev().flat_map(|segment| -> Vec<String> {
@@ -88,8 +88,9 @@ impl History {
                 }
             }
         });
-        let texts: Vec<String> = own.chain(given).take(TEXTS).collect();
-        texts.join("\n")
+        let mut texts: Vec<String> = own.chain(given).take(TEXTS).collect();
+        texts.reverse();
+        texts
     }
 }
 

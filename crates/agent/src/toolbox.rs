@@ -22,11 +22,12 @@ pub type ToolsError = Failure;
 ///
 /// Dropping the future of a call ends the call.
 pub trait Toolbox: Debug + Send + Sync {
-    /// The tools for a model of `dialect`. `question` is what the conversation is about, where not all tools can be offered.
+    /// The tools for a model of `dialect`. `questions` are what the conversation is about, the oldest first, where not all tools can
+    /// be offered.
     fn offer<'a>(
         &'a self,
         dialect: &'a Arc<Dialect>,
-        question: &'a str,
+        questions: &'a [String],
     ) -> BoxFuture<'a, Result<Offer, ToolsError>>;
 
     /// Whether a call of this name is run here. All others are handed back to the caller.
@@ -94,7 +95,7 @@ impl Toolbox for NoTools {
     fn offer<'a>(
         &'a self,
         _dialect: &'a Arc<Dialect>,
-        _question: &'a str,
+        _questions: &'a [String],
     ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
         async { Ok(Offer::nothing()) }.boxed()
     }

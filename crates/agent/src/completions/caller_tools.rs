@@ -46,9 +46,9 @@ impl CallerTools {
         Self { own, definitions, names, dialects }
     }
 
-    async fn mixed(&self, dialect: &Arc<Dialect>, question: &str) -> Result<Offer, Failure> {
+    async fn mixed(&self, dialect: &Arc<Dialect>, questions: &[String]) -> Result<Offer, Failure> {
         let own = match &self.own {
-            Some(own) => Some(own.offer(dialect, question).await?),
+            Some(own) => Some(own.offer(dialect, questions).await?),
             None => None,
         };
         let mut renamed = HashMap::new();
@@ -117,9 +117,9 @@ impl Toolbox for CallerTools {
     fn offer<'a>(
         &'a self,
         dialect: &'a Arc<Dialect>,
-        question: &'a str,
+        questions: &'a [String],
     ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
-        self.mixed(dialect, question).boxed()
+        self.mixed(dialect, questions).boxed()
     }
 
     fn owns(&self, offer: &Offer, name: &str) -> bool {

@@ -190,8 +190,7 @@ impl Completions {
         let own: Option<Box<dyn Toolbox>> = match wanted {
             WantedTools::None => None,
             WantedTools::Some(mut selection) => {
-                let budget = chosen.first().map(|model| model.spec.tools.clone()).unwrap_or_default();
-                (selection.most, selection.tokens) = (budget.most, budget.tokens);
+                selection.budget = chosen.first().map(|model| model.spec.tools.clone()).unwrap_or_default();
                 Some(Box::new(GatewayTools::new(self.runtime.clone(), context, selection)))
             }
         };

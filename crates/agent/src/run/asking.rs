@@ -123,8 +123,8 @@ impl<'a> Asking<'a> {
         let offer = match &self.offered {
             Some((offered_in, offer)) if Arc::ptr_eq(offered_in, &dialect) => Arc::clone(offer),
             Some(_) | None => {
-                let question = history.question();
-                let offer = self.tools.offer(&dialect, &question).await.map_err(AgentError::Tools)?;
+                let questions = history.questions();
+                let offer = self.tools.offer(&dialect, &questions).await.map_err(AgentError::Tools)?;
                 let offer = Arc::new(offer);
                 self.offered = Some((Arc::clone(&dialect), Arc::clone(&offer)));
                 offer

@@ -8,4 +8,5 @@
 
 mod gateway;
 mod mixed_turns;
+mod selection;
 mod written_calls;

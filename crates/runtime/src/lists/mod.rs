@@ -10,6 +10,7 @@ mod render;
 mod rendered;
 mod request;
 mod select;
+mod selected;
 mod shown;
 
 use std::sync::{Arc, Mutex};
@@ -30,6 +31,7 @@ pub use finder::{Finder, Named, may_be_meant, renamed};
 pub use rendered::Rendered;
 pub use request::{ListForm, ListMode, ListRequest, MostTools};
 pub use select::{Candidate, Rank, Room, SearchCost, Selection, by_rank};
+pub use selected::{Budget, SelectedTools};
 
 use crate::lock::locked;
 use conversions::{ConversionRules, Conversions, LeftOutServers, unwritten};

@@ -10,6 +10,7 @@ use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{Beside, MetaTool};
 use gateway_upstream::{Catalogue, CatalogueTool};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
 
 use super::conversions::{LeftOutServers, unreadable};
 use super::finder::meta_tools;
@@ -17,6 +18,7 @@ use super::log::unwanted;
 use super::part::{Part, ReportRow};
 use super::rendered::{Entry, Target, Tools};
 use super::select::{Candidate, Filling, Rank, Room, SearchCost, by_rank};
+use super::selected::Piece;
 use super::{Finder, ListMode, ListRequest, Rendered};
 
 /// A list in a provider's format.
@@ -251,6 +253,7 @@ struct Writer {
     omitted: usize,
     not_strict: usize,
     finder: Option<Arc<Finder>>,
+    pieces: Vec<Piece>,
 }
 
 impl Writer {
@@ -270,6 +273,7 @@ impl Writer {
             omitted: 0,
             not_strict: 0,
             finder: None,
+            pieces: Vec::new(),
         })
     }
 
@@ -281,7 +285,8 @@ impl Writer {
             self.quarantined.extend(index.map(|index| (index, quarantine.clone().unwrap_or_default())));
             return;
         };
-        self.tools.insert(wire_name.into_boxed_str(), Entry { target, plan });
+        let name = wire_name.into_boxed_str();
+        self.tools.insert(name.clone(), Entry { target, plan });
         if matches!(target, Target::Omitted(_)) {
             self.omitted += 1;
             return;
@@ -291,7 +296,11 @@ impl Writer {
         if self.body.len() > self.start + 1 {
             self.body.push(b',');
         }
+        let start = self.body.len();
         self.body.extend_from_slice(&definition);
+        if matches!(target, Target::Listed(_)) {
+            self.pieces.push(Piece { name, range: start..self.body.len(), tokens });
+        }
     }
 
     /// A tool that is left out with all others of its server.
@@ -351,6 +360,8 @@ impl Writer {
             forms: translator.forms(),
             finder: self.finder,
             codec: OnceLock::new(),
+            pieces: self.pieces,
+            index: OnceCell::new(),
             catalogue,
         })
     }
@@ -404,6 +415,8 @@ pub(super) fn render_raw(
         forms: Vec::new(),
         finder: None,
         codec: OnceLock::new(),
+        pieces: Vec::new(),
+        index: OnceCell::new(),
         catalogue,
     })
 }

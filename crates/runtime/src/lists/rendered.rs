@@ -7,10 +7,12 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use gateway_dialects::history::TranslatedTools;
 use gateway_dialects::{Dialect, Plan};
-use gateway_search::MetaTool;
+use gateway_search::{MetaTool, ToolIndex};
 use gateway_upstream::{Catalogue, CatalogueTool};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
+use super::selected::Piece;
 use super::{Finder, Room};
 
 /// The tools of a list by the name that the model sees. A turn looks each of its calls up twice, and servers, which choose the
@@ -80,6 +82,10 @@ pub struct Rendered {
     pub finder: Option<Arc<Finder>>,
     /// Names and arguments as the model knows them; made when a conversation needs it.
     pub(super) codec: OnceLock<Arc<TranslatedTools>>,
+    /// The definitions of its tools, in order.
+    pub(super) pieces: Vec<Piece>,
+    /// What finds them; built when somebody asks for the first time.
+    pub(super) index: OnceCell<Arc<ToolIndex>>,
 }
 
 impl Rendered {

@@ -12,6 +12,7 @@ use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 use serde_json::Value;
 
 use super::select::Room;
+use super::selected::Budget;
 use super::{Finder, Lists};
 use crate::failure::Failure;
 use crate::parameters::{Parameters, compat, translation_options};
@@ -157,6 +158,15 @@ impl ListRequest {
         check_groups(lists, &groups)?;
         (self.filter.names, self.filter.groups) = (names, groups);
         Ok(self)
+    }
+
+    /// The same without limits, and the limits: for whoever chooses among its tools by what a question is about. `provider_takes` is
+    /// how many tools the provider takes; 0 means any number.
+    #[must_use]
+    pub fn without_limits(&self, provider_takes: usize) -> (Self, Budget) {
+        let Room { tools, tokens } = self.room(provider_takes);
+        let whole = Self { most_tools: MostTools::Unlimited, most_tokens: None, ..self.clone() };
+        (whole, Budget { tools, tokens, bytes: None })
     }
 
     /// How much of it a provider with this limit takes; 0 means that it has none.

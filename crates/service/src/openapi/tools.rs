@@ -80,6 +80,12 @@ pub(super) const RENDER: Route =
                 Kind::Text,
                 "At most so many tools, those of search included, or `off` for all; as many as the provider takes unless given.",
             ),
+            query(
+                "query",
+                Kind::Text,
+                "What the tools are for, such as the question of a user: where `limit`, `maxTokens` or the provider leaves no room for \
+                 all, those come first that fit it best, behind pinned ones; the tools of search are then left out.",
+            ),
             MOST_TOKENS,
             query("profile", Kind::Text, "Another dialect than the path names."),
             query("descriptionFallback", Kind::Text, "The description of tools that have none."),

@@ -14,7 +14,7 @@ use super::servers::{describe_clash, hidden_by_clashes};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
-use gateway_runtime::lists::{ListForm, ListRequest, MostTools, Rendered};
+use gateway_runtime::lists::{ListForm, ListMode, ListRequest, MostTools, Rendered};
 use gateway_runtime::lookup::{Missing, names};
 use gateway_runtime::parameters::Parameters;
 
@@ -77,6 +77,9 @@ pub(crate) async fn render(
         let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
         return Err(ApiError::bad_request(message));
     }
+    if let Some(query) = parameters.get("query") {
+        return selected(&gateway, &request, query, is_list, style).await;
+    }
     gateway.lists().listed_or_stale(&request).await;
     let rendered = gateway.lists().offered(&request).await?;
     let missing = missing(&gateway, &request, style)?;
@@ -118,6 +121,41 @@ pub(crate) async fn render(
     if option_warning.is_some() {
         response.headers_mut().insert(VERBATIM, HeaderValue::from_static("true"));
     }
+    Ok(named(response, &missing, &old_lists))
+}
+
+/// The tools of a list that a question is about, as many as there is room for.
+async fn selected(
+    gateway: &Gateway,
+    request: &ListRequest,
+    query: &str,
+    is_list: bool,
+    style: ErrorStyle,
+) -> Result<Response, ApiError> {
+    if request.with_report || request.with_server || request.mode == ListMode::Search {
+        let message = "query beside report, meta or mode=search: leave one of them out";
+        return Err(ApiError::bad_request(message));
+    }
+    let dialect = request.dialect(gateway.lists())?;
+    let (whole, budget) = request.without_limits(dialect.limits.tools);
+    gateway.lists().listed_or_stale(&whole).await;
+    let rendered = gateway.lists().offered(&whole).await?;
+    let missing = missing(gateway, &whole, style)?;
+    let old_lists = gateway.stale(&whole.scope);
+    let selected = rendered.select(&[query.to_owned()], budget, &[]).await;
+    gateway.call_metrics().conversions(selected.names.len(), rendered.quarantined.len());
+    let body = if is_list {
+        selected.list.to_vec()
+    } else {
+        let mut body = format!("{{{}:", Value::from(dialect.tool.document.as_str())).into_bytes();
+        body.extend_from_slice(&selected.list);
+        body.push(b'}');
+        body
+    };
+    let mut response = json_response(StatusCode::OK, body);
+    describe(&mut response, &rendered);
+    response.headers_mut().insert(TOKENS, HeaderValue::from(selected.tokens));
+    response.headers_mut().insert(OMITTED, HeaderValue::from(selected.omitted));
     Ok(named(response, &missing, &old_lists))
 }
 
