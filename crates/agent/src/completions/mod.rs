@@ -25,6 +25,7 @@ use self::turns::{RestoreError, Turns};
 use self::write::{DONE, Frame, gateway_member};
 use crate::error::{AgentError, ModelFailure};
 use crate::gateway_tools::GatewayTools;
+use crate::kept_results::KeptResults;
 use crate::model::Model;
 use crate::models::{ChosenModel, Models, UnknownModel};
 use crate::run::{Agent, AgentRequest, Event, Finished, Limits};
@@ -41,6 +42,7 @@ pub struct Completions {
     models: Arc<Models>,
     limits: Limits,
     turns: Turns,
+    results: Arc<KeptResults>,
 }
 
 /// An answer.
@@ -128,12 +130,18 @@ impl Completions {
         let config = runtime.config();
         let models = Models::new(&config.models, config.agent.model.clone());
         let limits = Limits::of(&config.agent, config.concurrent_calls_per_turn);
-        Self { models: Arc::new(models), limits, runtime, turns: Turns::new(store) }
+        let results = Arc::new(KeptResults::new(config));
+        Self { models: Arc::new(models), limits, runtime, turns: Turns::new(store), results }
     }
 
     /// The models that callers may name.
     pub fn models(&self) -> &Arc<Models> {
         &self.models
+    }
+
+    /// Long results that models were shown a part of.
+    pub fn results(&self) -> &Arc<KeptResults> {
+        &self.results
     }
 
     /// `GET /v1/models`.
@@ -213,10 +221,11 @@ impl Completions {
             settings: request.settings.clone(),
             tool_choice: request.tool_choice.clone(),
             stream: request.stream,
+            owner: caller.caller.as_ref().map(ToString::to_string),
             journal: None,
         };
         Ok(Work {
-            agent: Agent::new(models, tools, self.limits.clone()),
+            agent: Agent::new(models, tools, self.limits.clone()).keeping(Arc::clone(&self.results)),
             agent_request,
             frame,
             as_function: request.has_functions,

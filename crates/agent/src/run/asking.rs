@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::{Reply, TextScan};
@@ -9,7 +10,9 @@ use gateway_dialects::history::{Message, TranslatedTools};
 use gateway_dialects::requests::ToolChoice;
 use gateway_dialects::stream::StreamEvent;
 
+use super::reader::{WithReader, definition};
 use super::request::AgentRequest;
+use super::shown::READ_RESULT;
 use super::{Event, Events};
 use crate::error::{AgentError, ModelError, ModelFailure};
 use crate::history::History;
@@ -26,6 +29,8 @@ pub(super) struct Asking<'a> {
     is_careful: bool,
     /// What it was offered, and in which dialect. The same for all rounds, so that caches of prompts hold.
     offered: Option<(Arc<Dialect>, Arc<Offer>)>,
+    /// Whether the model is offered the tool that reads long results, behind all others.
+    has_reader: bool,
     ignored: Vec<String>,
     /// What the operator should know.
     pub(super) notices: Vec<String>,
@@ -39,6 +44,7 @@ impl<'a> Asking<'a> {
             current: 0,
             is_careful: false,
             offered: None,
+            has_reader: false,
             ignored: Vec::new(),
             notices: Vec::new(),
         }
@@ -47,6 +53,17 @@ impl<'a> Asking<'a> {
     /// What the model was offered.
     pub(super) fn offer(&self) -> Option<Arc<Offer>> {
         self.offered.as_ref().map(|(_, offer)| Arc::clone(offer))
+    }
+
+    /// Offers the tool that reads long results from now on.
+    pub(super) fn offer_reader(&mut self) {
+        self.has_reader = true;
+    }
+
+    /// Whether a call of this name is of that tool. A tool of the same name that was offered before it comes first.
+    pub(super) fn is_reader(&self, name: &str) -> bool {
+        let is_taken = || self.offered.as_ref().is_some_and(|(_, offer)| offer.offered.is_offered(name));
+        self.has_reader && name == READ_RESULT && !is_taken()
     }
 
     pub(super) fn dialect(&self) -> &Dialect {
@@ -135,11 +152,15 @@ impl<'a> Asking<'a> {
         let text = if notations.is_empty() || offer.list.is_none() {
             TextScan::Off
         } else {
-            TextScan::AtEnd(notations, Arc::clone(&offer.offered))
+            let offered = Arc::clone(&offer.offered);
+            let has_reader = self.is_reader(READ_RESULT);
+            TextScan::AtEnd(notations, if has_reader { Arc::new(WithReader(offered)) } else { offered })
         };
+        let with_reader =
+            if self.is_reader(READ_RESULT) { appended(offer.list.as_ref(), &dialect) } else { None };
         let ask = Ask {
             conversation: &conversation,
-            tools: offer.list.as_ref(),
+            tools: with_reader.as_ref().or(offer.list.as_ref()),
             tool_choice: choice,
             settings: &request.settings,
             stream: request.stream,
@@ -237,6 +258,18 @@ impl<'a> Asking<'a> {
     fn model_name(&self) -> String {
         self.models.get(self.current).map(|model| model.name().to_owned()).unwrap_or_default()
     }
+}
+
+/// A list of tools with the one that reads long results behind it: caches of prompts hold for what was there before.
+fn appended(list: Option<&Bytes>, dialect: &Arc<Dialect>) -> Option<Bytes> {
+    let definition = definition(dialect)?;
+    let mut whole = list.and_then(|list| list.strip_suffix(b"]")).unwrap_or(b"[").to_vec();
+    if whole.len() > 1 {
+        whole.push(b',');
+    }
+    whole.extend_from_slice(definition.as_bytes());
+    whole.push(b']');
+    Some(whole.into())
 }
 
 /// How a reply broke off.

@@ -11,9 +11,11 @@ use gateway_dialects::history::{Block, Content, Message, Role};
 use gateway_dialects::results::read_result;
 use gateway_runtime::failure::{code, error_result};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::guards::Verdict;
-use super::shown::{cut_result, first_text, first_text_of, shown_result, written_results};
+use super::reader::read_piece;
+use super::shown::{first_text_of, result_block, shown, written_results};
 use super::{Event, Run};
 use crate::error::AgentError;
 use crate::toolbox::{Offer, ToolOutcome};
@@ -60,9 +62,8 @@ impl Run<'_> {
         let mut calls = calls.iter();
         while let (Some(call), Some(outcome)) = (calls.next(), outcomes.next().await) {
             let (note, judged) = self.judge(call, &outcome);
-            let most = self.agent.limits.result_characters;
-            let block = shown_result(call.id.as_str(), &outcome.result, most, note);
-            let text = first_text(&block);
+            let shown = self.shown(&outcome, note).await;
+            let (block, text) = (result_block(call.id.as_str(), &shown), first_text_of(&shown));
             self.add(Message::new(Role::Tool, Content::Blocks(vec![Block::ToolResult(block)]))).await?;
             self.report(call, outcome, text).await?;
             verdict = verdict.or(judged);
@@ -90,7 +91,7 @@ impl Run<'_> {
                 },
             };
             let (note, judged) = self.judge(&call, &outcome);
-            let result = cut_result(&outcome.result, self.agent.limits.result_characters, note);
+            let result = self.shown(&outcome, note).await;
             let text = first_text_of(&result);
             self.report(&call, outcome, text).await?;
             verdict = verdict.or(judged);
@@ -116,9 +117,28 @@ impl Run<'_> {
             };
             self.emit(event).await?;
             let (tools, offer) = (Arc::clone(&self.agent.tools), Arc::clone(offer));
-            running.push(async move { run_call(tools.as_ref(), &offer, &call, deadline).await }.boxed());
+            let reader = self.keeper.clone().filter(|_| self.asking.is_reader(&call.name));
+            running.push(
+                async move {
+                    match reader {
+                        Some(keeper) => read_piece(&keeper, &call).await,
+                        None => run_call(tools.as_ref(), &offer, &call, deadline).await,
+                    }
+                }
+                .boxed(),
+            );
         }
         Ok(stream::iter(running).buffered(self.agent.limits.at_once).boxed())
+    }
+
+    /// What the model is shown of a result. Where that is not all, it is offered a tool that reads the rest.
+    async fn shown(&mut self, outcome: &ToolOutcome, note: Option<String>) -> Value {
+        let most = self.agent.limits.result_characters;
+        let shown = shown(&outcome.result, most, note, self.keeper.as_ref()).await;
+        if shown.is_kept {
+            self.asking.offer_reader();
+        }
+        shown.result
     }
 
     /// What the model is told beside a result, and whether the loop goes on after it.

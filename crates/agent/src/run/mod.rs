@@ -4,6 +4,7 @@ mod asking;
 mod calling;
 mod guards;
 mod limits;
+mod reader;
 mod request;
 mod shown;
 
@@ -25,8 +26,10 @@ pub use self::request::{AgentRequest, Journal};
 use self::asking::Asking;
 use self::guards::{BadCalls, Repeats, Verdict};
 use self::limits::Bound;
+use self::shown::{Keeper, READ_RESULT};
 use crate::error::AgentError;
 use crate::history::History;
+use crate::kept_results::KeptResults;
 use crate::model::Model;
 use crate::toolbox::{Offer, Toolbox};
 
@@ -37,6 +40,7 @@ pub struct Agent {
     models: Vec<Arc<dyn Model>>,
     tools: Arc<dyn Toolbox>,
     limits: Limits,
+    results: Option<Arc<KeptResults>>,
 }
 
 /// What happens while the loop runs.
@@ -122,7 +126,14 @@ const NUDGE: &str = "Your last answer was empty. Answer the question, or use the
 impl Agent {
     /// The loop over these models, the first of which is asked, and these tools.
     pub fn new(models: Vec<Arc<dyn Model>>, tools: Arc<dyn Toolbox>, limits: Limits) -> Self {
-        Self { models, tools, limits }
+        Self { models, tools, limits, results: None }
+    }
+
+    /// The same with a place for results that are too long for the model, which it then reads in pieces.
+    #[must_use]
+    pub fn keeping(mut self, results: Arc<KeptResults>) -> Self {
+        self.results = Some(results);
+        self
     }
 
     /// Runs the loop and gives what came of it. Dropping the future ends the request to the model and the calls that run.
@@ -150,6 +161,7 @@ struct Run<'a> {
     deadline: Instant,
     repeats: Repeats,
     bad_calls: BadCalls,
+    keeper: Option<Keeper>,
     finished: Finished,
 }
 
@@ -164,6 +176,7 @@ impl<'a> Run<'a> {
             deadline: Instant::now() + agent.limits.time,
             repeats: Repeats::new(agent.limits.repeats),
             bad_calls: BadCalls::new(agent.limits.bad_calls),
+            keeper: agent.results.clone().map(|results| Keeper { results, owner: request.owner.clone() }),
             finished: Finished {
                 text: String::new(),
                 reasoning: String::new(),
@@ -254,7 +267,9 @@ impl<'a> Run<'a> {
     /// Takes a reply: runs its calls, or ends with its answer. Says whether the loop is over.
     async fn take(&mut self, reply: Reply) -> Result<bool, AgentError> {
         let offer = self.asking.offer().unwrap_or_else(|| Arc::new(Offer::nothing()));
-        let owns = |call: &ToolCall| self.agent.tools.owns(&offer, &call.name);
+        let (agent, has_reader) = (self.agent, self.asking.is_reader(READ_RESULT));
+        let owns =
+            |call: &ToolCall| has_reader && call.name == READ_RESULT || agent.tools.owns(&offer, &call.name);
         let is_written = !reply.source.is_empty() && reply.calls.iter().all(owns);
         let message = if is_written {
             // What the model wrote is what it reads again, byte for byte.

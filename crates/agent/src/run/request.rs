@@ -21,6 +21,8 @@ pub struct AgentRequest {
     pub tool_choice: ToolChoice,
     /// Whether replies are wanted piece by piece.
     pub stream: bool,
+    /// Whose long results are kept.
+    pub owner: Option<String>,
     /// Who writes down what is said before it counts.
     pub journal: Option<Arc<dyn Journal>>,
 }

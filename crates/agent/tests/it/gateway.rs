@@ -1,15 +1,17 @@
 //! A gateway with the demo tools in front of a scripted model.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use gateway_agent::Store;
 use gateway_agent::completions::{Completion, CompletionError, Completions, StreamItem};
+use gateway_agent::{Model, Models, Store};
 use gateway_config::{ModelKind, ModelSpec, ServiceConfig};
 use gateway_dialects::Dialects;
 use gateway_runtime::Runtime;
 use gateway_runtime::context::RequestContext;
+use gateway_runtime::lists::ReadyDialects;
 use gateway_runtime::owner::Owner;
 use gateway_store::CallLog;
 use gateway_testkit::models::{ModelServer, Script, ServerOptions, Wire};
@@ -49,6 +51,13 @@ pub(crate) fn spec(name: &str, wire: Wire, server: &ModelServer) -> ModelSpec {
 pub(crate) async fn strict_model(wire: Wire, script: Script) -> ModelServer {
     let options = ServerOptions { strict: true, ..ServerOptions::default() };
     ModelServer::start_with(wire, script, options).await.unwrap()
+}
+
+/// The model at `server`, for a loop of its own.
+pub(crate) async fn model_of(wire: Wire, server: &ModelServer) -> Arc<dyn Model> {
+    let dialects = ReadyDialects::new(Dialects::builtin());
+    let chosen = Models::new(&[spec("m", wire, server)], None).choose(None, &dialects).await.unwrap();
+    Arc::clone(&chosen[0].model) as Arc<dyn Model>
 }
 
 impl Gateway {

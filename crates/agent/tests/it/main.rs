@@ -7,6 +7,7 @@
 )]
 
 mod gateway;
+mod long_results;
 mod mixed_turns;
 mod selection;
 mod written_calls;

@@ -47,6 +47,16 @@ impl<'a> PlainResult<'a> {
         reader.end().ok().map(|()| found)
     }
 
+    /// Its texts, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().map(|block| &*block.0)
+    }
+
+    /// Whether the tool says that it failed.
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
     /// What [`Answer::read`] gives for the same result.
     pub(super) fn answer(&self) -> Answer<'_> {
         let blocks = self.content.iter().enumerate();

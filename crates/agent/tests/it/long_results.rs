@@ -1,0 +1,105 @@
+//! Results that are too long for a model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use gateway_agent::{
+    Agent, AgentRequest, KeptResults, Limits, Model, Offer, ToolOutcome, Toolbox, ToolsError,
+};
+use gateway_config::ServiceConfig;
+use gateway_dialects::Dialect;
+use gateway_dialects::calls::ToolCall;
+use gateway_protocol::RawJson;
+use gateway_testkit::models::{RecordedRequest, Reply, Script, Step, Wire};
+use serde_json::{Value, json};
+
+use crate::gateway::{model_of, strict_model};
+
+/// One tool whose result is this text.
+#[derive(Debug)]
+struct LongTool(String);
+
+impl Toolbox for LongTool {
+    fn offer<'a>(
+        &'a self,
+        _dialect: &'a Arc<Dialect>,
+        _questions: &'a [String],
+    ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
+        let list = json!([{"type": "function", "function": {"name": "dump", "description": "Dumps", "parameters": {"type": "object", "properties": {}}}}]);
+        async move { Ok(Offer { list: Some(list.to_string().into()), count: 1, ..Offer::nothing() }) }.boxed()
+    }
+
+    fn call<'a>(&'a self, _offer: &'a Offer, _call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
+        let result = RawJson::of(&json!({"content": [{"type": "text", "text": self.0}]})).unwrap();
+        async move { ToolOutcome { result, code: None, is_bad: false, ran_on: None, duration: Duration::ZERO } }.boxed()
+    }
+}
+
+/// Calls `dump`, then reads the piece that the note names, then says what it read.
+fn script() -> Script {
+    Script::by(|request: &RecordedRequest| {
+        let messages = request.body["messages"].as_array().unwrap();
+        match messages.len() {
+            1 => Step::reply(Reply::new().call("c1", "dump", json!({}))),
+            3 => {
+                let shown = messages[2]["content"].as_str().unwrap();
+                let id = shown.split("the id \"").nth(1).unwrap().split('"').next().unwrap();
+                let offset: u64 =
+                    shown.split("from offset ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+                Step::reply(Reply::new().call(
+                    "c2",
+                    "read_result",
+                    json!({"id": id, "offset": offset, "length": 100}),
+                ))
+            }
+            _ => {
+                let piece = messages[4]["content"].to_string();
+                Step::reply(Reply::new().text(format!("I read {piece}")))
+            }
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_long_result_is_cut_and_stays_readable_in_pieces() {
+    let server = strict_model(Wire::Chat, script()).await;
+    // 50 MB, each line with its number.
+    let text: String = (0..3_500_000).map(|line| format!("line {line:08}\n")).collect();
+    assert!(text.len() > 45 << 20);
+    let model: Arc<dyn Model> = model_of(Wire::Chat, &server).await;
+    let results = Arc::new(KeptResults::new(&ServiceConfig::default()));
+    let agent = Agent::new(vec![model], Arc::new(LongTool(text.clone())), Limits::default()).keeping(results);
+    let finished = agent.answer(AgentRequest::of_user("Dump it")).await.unwrap();
+    let requests = server.requests();
+    for request in &requests[1..] {
+        assert!(request.raw.len() < 64 << 10, "{} bytes", request.raw.len());
+    }
+    let names = |request: &RecordedRequest| -> Vec<String> {
+        request.tools().iter().map(|tool| tool.name.clone()).collect()
+    };
+    assert_eq!(names(&requests[0]), ["dump"]);
+    assert_eq!(names(&requests[1]), ["dump", "read_result"], "appended, once there is something to read");
+    let shown = requests[1].body["messages"][2]["content"].as_str().unwrap();
+    assert!(shown.starts_with("line 00000000\n") && shown.ends_with("line 03499999\n"), "head and tail stay");
+    let offset: usize =
+        shown.split("from offset ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let expected: Value = text[offset..offset + 100].into();
+    let expected = expected.to_string();
+    assert!(finished.text.contains(&expected.trim_matches('"').replace('\n', "\\n")), "{}", finished.text);
+}
+
+#[tokio::test]
+async fn without_a_place_the_rest_is_gone_and_said_so() {
+    let script =
+        Script::new().reply(Reply::new().call("c1", "dump", json!({}))).reply(Reply::new().text("Ok."));
+    let server = strict_model(Wire::Chat, script).await;
+    let model = model_of(Wire::Chat, &server).await;
+    let mut limits = Limits::default();
+    limits.result_characters = 200;
+    let agent = Agent::new(vec![model], Arc::new(LongTool("ä".repeat(1_000))), limits);
+    agent.answer(AgentRequest::of_user("Dump it")).await.unwrap();
+    let shown = server.requests()[1].body["messages"][2]["content"].as_str().unwrap().to_owned();
+    assert_eq!(shown, format!("{}[… 800 characters cut …]{}", "ä".repeat(134), "ä".repeat(66)));
+}
