@@ -26,6 +26,14 @@ impl Store {
         Self(Arc::new(Inner { location, options: ConversationOptions::default(), opened: OnceCell::new() }))
     }
 
+    /// Whether the store is open, and what is wrong with it if it is and does not answer.
+    pub async fn status(&self) -> (bool, Option<String>) {
+        match self.0.opened.get() {
+            Some(store) => (true, store.ping().await.err().map(|error| error.to_string())),
+            None => (false, None),
+        }
+    }
+
     /// The store, opened.
     pub async fn get(&self) -> Result<&Arc<dyn ConversationStore>, ConversationError> {
         let inner = &self.0;

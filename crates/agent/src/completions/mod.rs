@@ -43,6 +43,7 @@ pub struct Completions {
     limits: Limits,
     turns: Turns,
     results: Arc<KeptResults>,
+    store: Store,
 }
 
 /// An answer.
@@ -131,12 +132,17 @@ impl Completions {
         let models = Models::new(&config.models, config.agent.model.clone());
         let limits = Limits::of(&config.agent, config.concurrent_calls_per_turn);
         let results = Arc::new(KeptResults::new(config));
-        Self { models: Arc::new(models), limits, runtime, turns: Turns::new(store), results }
+        Self { models: Arc::new(models), limits, runtime, turns: Turns::new(store.clone()), results, store }
     }
 
     /// The models that callers may name.
     pub fn models(&self) -> &Arc<Models> {
         &self.models
+    }
+
+    /// Where turns that wait for their caller are kept.
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Long results that models were shown a part of.

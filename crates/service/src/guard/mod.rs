@@ -11,6 +11,7 @@ mod cors;
 mod hosts;
 mod keys;
 mod linger;
+mod openai_errors;
 mod rate;
 mod unknown;
 
@@ -139,6 +140,9 @@ impl Guard {
         let mut response = outcome.unwrap_or_else(ApiError::into_response);
         if response.status().as_u16() >= 400 {
             response = completed_error(response, &passing.context.correlation).await;
+            if openai_errors::is_expected(passing.uri.path()) {
+                response = openai_errors::reshaped(response).await;
+            }
         }
         let headers = response.headers_mut();
         write_ids(&passing.context, headers);

@@ -1,8 +1,8 @@
 //! The routes of the agent.
 
-use super::parts::{answer, error, header, json, ok};
+use super::parts::{answer, error, header, json, ok, path, query};
 use super::route::Verb::{Get, Post};
-use super::route::{Action, Content, Route, route};
+use super::route::{Action, Content, Kind, Route, route};
 
 const COMPLETION_REQUEST: &str =
     r#"{"model":"local","messages":[{"role":"user","content":"What is 15 plus 27?"}]}"#;
@@ -40,3 +40,25 @@ pub(super) const COMPLETIONS: Route = route(
 pub(super) const MODELS: Route =
     route(Get, "/v1/models", Action::Models, "Agent", "List the models that can be asked")
         .answers(&[json("The models, as OpenAI lists them.", "ModelList")]);
+
+pub(super) const RESULT: Route =
+    route(Get, "/results/{id}", Action::KeptResult, "Agent", "Read a piece of a long result")
+        .described(
+            "A result that a model was shown only the ends of stays readable for `loop.keepResults`, for the caller whose request it came \
+             of. `X-Result-Bytes` is the length of the whole, `X-Result-Offset` where the piece begins, and `X-Result-Next` where the next \
+             one does, unless this is the last. Pieces are cut between characters.",
+        )
+        .parameters(&[
+            path("id", "The id, as the cut result names it."),
+            query("offset", Kind::Number { least: 0, most: u64::MAX, usual: Some(0) }, "The byte to start from."),
+            query(
+                "length",
+                Kind::Number { least: 1, most: 4 << 20, usual: Some(64 << 10) },
+                "How many bytes to read.",
+            ),
+        ])
+        .answers(&[
+            ok("The piece.", Content::Media("text/plain")),
+            error(400, "A parameter is wrong.", &["VALIDATION_ERROR"]),
+            error(404, "No result is kept under this id for this caller.", &["RESOURCE_NOT_FOUND"]),
+        ]);

@@ -44,6 +44,8 @@ pub(crate) enum Action {
     Completions,
     #[cfg(feature = "agent")]
     Models,
+    #[cfg(feature = "agent")]
+    KeptResult,
 }
 
 impl Action {

@@ -174,6 +174,8 @@ pub(crate) static ROUTES: &[Route] = &[
     agent::COMPLETIONS,
     #[cfg(feature = "agent")]
     agent::MODELS,
+    #[cfg(feature = "agent")]
+    agent::RESULT,
     route(Post, "/convert", Action::Convert, "Tools", "Convert tools that stand in the body")
         .described(
             "The body is a list of tools, an object with `tools` or `tool`, a reply to `tools/list`, a \

@@ -9,13 +9,14 @@ use futures_util::{StreamExt as _, stream};
 use gateway_agent::completions::{
     Completion, CompletionError, CompletionStream, Proxied, StreamItem, failed_stream,
 };
-use gateway_agent::{AgentError, ModelFailure};
+use gateway_agent::{AgentError, KeptError, ModelFailure};
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::failure::Failure;
+use gateway_runtime::parameters::Parameters;
 use gateway_runtime::progress::with_heartbeats;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
-use crate::errors::{ApiError, event_stream, json_response};
+use crate::errors::{ApiError, code, event_stream, json_response};
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
 
@@ -87,6 +88,39 @@ fn failed(error: &CompletionError) -> Response {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wanted.as_secs().max(1)));
     }
     response
+}
+
+/// Bytes of a piece of a long result if a caller does not say, and at most.
+const PIECE: (u64, u64) = (64 << 10, 4 << 20);
+
+/// `GET /results/{id}`: a piece of a result that a model was shown a part of.
+pub(super) async fn result(
+    gateway: Gateway,
+    context: RequestContext,
+    id: String,
+    uri: Uri,
+) -> Result<Response, ApiError> {
+    let parameters = Parameters::of_query(uri.query());
+    let offset = parameters.number("offset", 0..=u64::MAX)?.unwrap_or(0);
+    let length = parameters.number("length", 1..=PIECE.1)?.unwrap_or(PIECE.0);
+    let owner = context.caller.as_ref().map(ToString::to_string);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let piece = gateway.state.completions.results().read(owner.as_deref(), &id, offset, length).await;
+    let piece = piece.map_err(|error| match error {
+        KeptError::Unknown(_) => {
+            ApiError::new(StatusCode::NOT_FOUND, code::RESOURCE_NOT_FOUND, error.to_string())
+        }
+        _ => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, error.to_string()),
+    })?;
+    let mut response = Response::new(Body::from(piece.text));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert("x-result-bytes", HeaderValue::from(piece.total));
+    headers.insert("x-result-offset", HeaderValue::from(piece.offset));
+    if let Some(next) = piece.next {
+        headers.insert("x-result-next", HeaderValue::from(next));
+    }
+    Ok(response)
 }
 
 fn status_of(error: &CompletionError) -> StatusCode {

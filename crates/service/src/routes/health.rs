@@ -106,6 +106,12 @@ pub(crate) async fn health(
             "bytes": log.database_bytes,
         },
     });
+    #[cfg(feature = "agent")]
+    {
+        let (is_open, problem) = gateway.state.completions.store().status().await;
+        report["conversation_manager_initialized"] = is_open.into();
+        reasons.extend(problem.map(|problem| format!("the store of conversations: {problem}")));
+    }
     if !reasons.is_empty() {
         report["reasons"] = reasons.into();
     }

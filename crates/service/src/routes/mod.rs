@@ -124,6 +124,8 @@ pub(crate) fn answer(
         }
         #[cfg(feature = "agent")]
         Action::Models => later(completions::models(gateway)),
+        #[cfg(feature = "agent")]
+        Action::KeptResult => later(completions::result(gateway, context, name(), uri)),
     };
     match events {
         Some(events) => Box::pin(events.response(answer)),

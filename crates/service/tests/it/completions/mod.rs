@@ -1,5 +1,6 @@
 //! `/v1`: scripted models behind the gateway, in each wire format.
 
+mod http;
 mod wires;
 
 use gateway_config::{ModelKind, ModelSpec};

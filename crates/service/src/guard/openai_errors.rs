@@ -1,0 +1,43 @@
+//! Errors below `/v1` as clients of OpenAI's API know them, whoever made them.
+
+use axum_core::body::Body;
+use axum_core::response::Response;
+use http::header;
+use hyper::body::Body as _;
+use serde_json::{Value, json};
+
+use super::ERROR_BODY;
+use crate::errors::collected;
+
+/// Whether callers of a path expect that shape.
+pub(super) fn is_expected(path: &str) -> bool {
+    path.starts_with("/v1/")
+}
+
+/// The same error, with its words and its code in an object under `error`. Errors that have that shape stay as they are.
+pub(super) async fn reshaped(response: Response) -> Response {
+    if response.body().size_hint().exact().is_none_or(|size| size > ERROR_BODY) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let bytes = collected(body).await.unwrap_or_default();
+    let Ok(mut error) = serde_json::from_slice::<Value>(&bytes) else {
+        return Response::from_parts(parts, Body::from(bytes));
+    };
+    let Some(message) = error["error"].as_str().map(str::to_owned) else {
+        return Response::from_parts(parts, Body::from(bytes));
+    };
+    let kind = match parts.status.as_u16() {
+        401 | 403 => "authentication_error",
+        429 => "rate_limit_error",
+        400..=499 => "invalid_request_error",
+        _ => "server_error",
+    };
+    let code = error["code"].take();
+    error["error"] = json!({"message": message, "type": kind, "param": null, "code": code});
+    if let Some(members) = error.as_object_mut() {
+        members.remove("code");
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(error.to_string()))
+}
