@@ -40,6 +40,7 @@
 //! # }
 //! ```
 
+mod address;
 mod block;
 mod checkpoint;
 mod clock;
@@ -61,10 +62,12 @@ mod share;
 mod status;
 #[cfg(test)]
 mod testing;
+mod tls;
 mod word_list;
 mod writer;
 
 pub use crate::{
+    address::{Address, InvalidAddress},
     error::StoreError,
     log::CallLog,
     moment::parse_moment,

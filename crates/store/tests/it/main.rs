@@ -20,6 +20,7 @@ mod redaction_set;
 mod redaction_texts;
 mod retention;
 mod safety;
+mod services;
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

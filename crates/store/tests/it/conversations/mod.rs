@@ -3,6 +3,8 @@
 mod backend;
 mod contract;
 mod hostile;
+mod redis;
+mod server;
 mod sqlite;
 
 /// The tests of the contract, for one backend.
