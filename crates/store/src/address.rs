@@ -29,6 +29,11 @@ impl Address {
         Self::read(text, REDIS)
     }
 
+    /// Reads the address of a PostgreSQL database: `postgres://` or `postgresql://`.
+    pub fn postgres(text: &str) -> Result<Self, InvalidAddress> {
+        Self::read(text, POSTGRES)
+    }
+
     fn read(text: &str, form: Form) -> Result<Self, InvalidAddress> {
         let invalid = InvalidAddress { expected: form.example };
         let url = Url::parse(text).map_err(|_| invalid)?;
@@ -53,6 +58,13 @@ impl Address {
 /// Addresses of Redis.
 pub(crate) const REDIS: Form =
     Form { schemes: &["redis", "rediss"], example: "redis://localhost:6379/0", port: 6379 };
+
+/// Addresses of PostgreSQL. Its library has the same default.
+const POSTGRES: Form = Form {
+    schemes: &["postgres", "postgresql"],
+    example: "postgres://user:password@localhost:5432/gateway",
+    port: 5432,
+};
 
 /// The address without what may be secret: user, password, query.
 impl fmt::Display for Address {

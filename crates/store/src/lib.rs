@@ -52,6 +52,7 @@ mod log;
 mod moment;
 mod options;
 mod pattern;
+mod postgres;
 mod query;
 mod queue;
 mod record;

@@ -46,6 +46,7 @@ mod head;
 mod id;
 mod options;
 mod page;
+mod postgres;
 mod redis;
 mod search;
 mod sqlite;
@@ -58,6 +59,7 @@ pub use self::{
     id::{ConversationId, InvalidId},
     options::ConversationOptions,
     page::{ConversationFilter, ConversationPage, Cursor, InvalidCursor, LARGEST_PAGE},
+    postgres::PostgresConversations,
     redis::RedisConversations,
     sqlite::{FILE_NAME, SqliteConversations},
     types::{
@@ -123,6 +125,8 @@ pub enum Location {
     Directory(PathBuf),
     /// In Redis.
     Redis(Address),
+    /// In PostgreSQL.
+    Postgres(Address),
 }
 
 /// Opens the store of a location. A store that cannot be reached is an error here, not only when it is used.
@@ -134,5 +138,6 @@ pub async fn open(
         Location::Memory => Arc::new(SqliteConversations::in_memory(options).await?),
         Location::Directory(directory) => Arc::new(SqliteConversations::open(directory, options).await?),
         Location::Redis(address) => Arc::new(RedisConversations::open(address, options).await?),
+        Location::Postgres(address) => Arc::new(PostgresConversations::open(address, options).await?),
     })
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The value of a variable that `scripts/services run` sets.
 pub(crate) fn variable(name: &str) -> String {
@@ -50,4 +51,29 @@ impl Drop for Server {
         drop(self.script.stdin.take());
         let _ = self.script.wait();
     }
+}
+
+/// Databases of this process.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A new database of the PostgreSQL server that the tests share.
+pub(crate) fn new_database() -> String {
+    let url = variable("GATEWAY_TEST_POSTGRES_URL");
+    let base = url.strip_suffix("/postgres").unwrap();
+    let name = format!("test_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    execute(&url, &format!("CREATE DATABASE {name}"));
+    format!("{base}/{name}")
+}
+
+/// Runs a statement, on a thread with a runtime of its own.
+pub(crate) fn execute(url: &str, sql: &str) {
+    let (url, sql) = (url.to_owned(), sql.to_owned());
+    let run = async move {
+        use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
+        let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+        connection.execute(AssertSqlSafe(sql)).await.unwrap();
+        connection.close().await.unwrap();
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    std::thread::spawn(move || runtime.block_on(run)).join().unwrap();
 }

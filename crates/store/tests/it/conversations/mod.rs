@@ -3,6 +3,7 @@
 mod backend;
 mod contract;
 mod hostile;
+mod postgres;
 mod redis;
 mod server;
 mod sqlite;
