@@ -41,6 +41,7 @@
 //! ```
 
 mod address;
+mod backend;
 mod block;
 mod checkpoint;
 mod clock;
@@ -60,6 +61,7 @@ mod redact;
 mod retention;
 mod schema;
 mod share;
+mod sqlite;
 mod status;
 #[cfg(test)]
 mod testing;

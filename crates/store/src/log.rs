@@ -19,6 +19,7 @@ use crate::{
     redact::Cleaner,
     retention::Janitor,
     schema::{self, Database, Opened},
+    sqlite::SqliteLog,
     status::{Shared, Status, Subscription},
     writer::Writer,
 };
@@ -63,15 +64,18 @@ impl CallLog {
         let queue = Arc::new(Queue::new(options.clone()));
         let shared = Arc::new(Shared::default());
         shared.set_last_id(block.last);
-        let writer = Writer {
-            queue: Arc::clone(&queue),
-            shared: Arc::clone(&shared),
+        let backend = SqliteLog {
             connection: Arc::clone(&connection),
             block,
-            cleaner,
             janitor: Janitor::new(options.retention.clone()),
             checkpointer,
             lock,
+        };
+        let writer = Writer {
+            queue: Arc::clone(&queue),
+            shared: Arc::clone(&shared),
+            cleaner,
+            backend: Box::new(backend),
         };
         let thread =
             std::thread::Builder::new().name("call-log".to_owned()).spawn(move || writer.run()).map_err(

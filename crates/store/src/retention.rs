@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::clock::Clock;
+use crate::{backend::Swept, clock::Clock};
 
 /// How long and how much is kept.
 #[derive(Clone, Debug)]
@@ -49,16 +49,6 @@ impl Retention {
 
 const SMALLEST_WAL: u64 = 256 << 10;
 const LARGEST_WAL: u64 = 32 << 20;
-
-/// The outcome of one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Swept {
-    pub(crate) deleted: usize,
-    /// Whether there is more to do.
-    pub(crate) more: bool,
-    /// The size of the database, without its free pages.
-    pub(crate) bytes: u64,
-}
 
 /// Knows when to sweep.
 #[derive(Debug)]
