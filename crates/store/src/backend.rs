@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, time::Instant};
 
-use crate::queue::Queued;
+use crate::{queue::Queued, retention::Swept};
 
 /// Why entries could not be written or deleted.
 pub(crate) type BackendError = Box<dyn Error + Send + Sync>;
@@ -24,14 +24,4 @@ pub(crate) trait Backend: fmt::Debug + Send {
 
     /// Closes the place. Nothing is written afterwards.
     fn close(&mut self) -> Result<(), BackendError>;
-}
-
-/// The outcome of one step of deleting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Swept {
-    pub(crate) deleted: usize,
-    /// Whether there is more to do.
-    pub(crate) more: bool,
-    /// What the entries that are left take.
-    pub(crate) bytes: u64,
 }

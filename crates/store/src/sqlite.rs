@@ -8,12 +8,12 @@ use std::{
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::{
-    backend::{Backend, BackendError, Swept},
+    backend::{Backend, BackendError},
     block::Block,
     checkpoint::{Checkpointer, checkpoint},
     queue::Queued,
     record::Outcome,
-    retention::Janitor,
+    retention::{Janitor, Swept},
     schema::{self, Lock},
 };
 

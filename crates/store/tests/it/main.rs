@@ -13,6 +13,8 @@ mod filters;
 mod follow;
 mod lifecycle;
 mod lines;
+mod log_in_postgres;
+mod places;
 mod redaction;
 mod redaction_cut;
 mod redaction_documents;
