@@ -62,6 +62,17 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
     },
+    /// The server that keeps the log cannot be reached or used.
+    #[error("call log in `{address}`, {attempt}")]
+    Server {
+        /// The address, without passwords.
+        address: String,
+        /// What was attempted.
+        attempt: &'static str,
+        /// Why it failed.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Entries were still queued at the deadline.
     #[error("{entries} entries of the call log are not written yet{}", reason.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
     Unwritten {

@@ -1,12 +1,13 @@
 //! What outlives a request: the call log, and [`conversations`].
 //!
 //! **What it is.** The call log is a queue in front of one writer thread, which redacts each record, caps it, and writes
-//! it in batches to a file that survives `kill -9`; and a reader with filters, pages and a cursor to follow by.
-//! A [`Permit`] taken before a call guarantees room for its record, so a full queue is noticed before the
-//! call runs and no entry is lost silently. [`jsonl`] reads the logs that MCP servers write themselves.
+//! it in batches to a file that survives `kill -9`, or to a PostgreSQL database; and a reader with filters, pages and a
+//! cursor to follow by. A [`Permit`] taken before a call guarantees room for its record, so a full queue is noticed before
+//! the call runs and no entry is lost silently. [`jsonl`] reads the logs that MCP servers write themselves.
 //!
-//! **What it is not.** It knows neither HTTP nor MCP, nor what a call or a message means. The log is not async: the runtime turns a missing permit into a
-//! failure, and the service a notification of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
+//! **What it is not.** It knows neither HTTP nor MCP, nor what a call or a message means. The log is not async: the runtime
+//! turns a missing permit into a failure, and the service a notification of [`CallLog::on_write`] into an event. It keeps
+//! no metrics and makes no decisions about calls.
 //!
 //! ```
 //! use std::time::Duration;
@@ -40,6 +41,8 @@
 //! # }
 //! ```
 
+mod address;
+mod backend;
 mod block;
 mod checkpoint;
 mod clock;
@@ -51,6 +54,8 @@ mod log;
 mod moment;
 mod options;
 mod pattern;
+mod postgres;
+mod postgres_log;
 mod query;
 mod queue;
 mod record;
@@ -58,13 +63,16 @@ mod redact;
 mod retention;
 mod schema;
 mod share;
+mod sqlite;
 mod status;
 #[cfg(test)]
 mod testing;
+mod tls;
 mod word_list;
 mod writer;
 
 pub use crate::{
+    address::{Address, InvalidAddress},
     error::StoreError,
     log::CallLog,
     moment::parse_moment,

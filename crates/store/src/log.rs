@@ -11,14 +11,18 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
+    address::Address,
+    backend::Backend,
     checkpoint::Checkpointer,
     error::StoreError,
     options::Options,
+    postgres_log::PostgresWriter,
     query::{Filter, LogReader, Page},
     queue::{Permit, Queue},
     redact::Cleaner,
     retention::Janitor,
     schema::{self, Database, Opened},
+    sqlite::SqliteLog,
     status::{Shared, Status, Subscription},
     writer::Writer,
 };
@@ -32,7 +36,16 @@ pub struct CallLog {
     opened: Opened,
     writer: Mutex<Option<JoinHandle<()>>>,
     #[cfg(test)]
-    pub(crate) connection: Arc<Mutex<Connection>>,
+    connection: Option<Arc<Mutex<Connection>>>,
+}
+
+/// What a log is made of, wherever it is kept.
+struct Parts {
+    reader: LogReader,
+    opened: Opened,
+    backend: Box<dyn Backend>,
+    #[cfg(test)]
+    connection: Option<Arc<Mutex<Connection>>>,
 }
 
 /// How long a dropped log tries to write queued entries.
@@ -49,6 +62,22 @@ impl CallLog {
         Self::start(None, options)
     }
 
+    /// Opens the log in a PostgreSQL database, creating its tables if needed. Several gateways can write it; [`CallLog::last_id`]
+    /// and [`CallLog::on_write`] know the entries of this one. If the database cannot be reached later, entries wait in the queue.
+    pub fn open_postgres(address: &Address, options: &Options) -> Result<Self, StoreError> {
+        let cleaner = Cleaner::new(&options.redaction, options.caps())?;
+        let (backend, opened) = PostgresWriter::open(address, options)?;
+        let reader = LogReader::of_server(backend.log());
+        let parts = Parts {
+            reader,
+            opened,
+            backend: Box::new(backend),
+            #[cfg(test)]
+            connection: None,
+        };
+        Self::run(parts, cleaner, options)
+    }
+
     fn start(directory: Option<&Path>, options: &Options) -> Result<Self, StoreError> {
         let cleaner = Cleaner::new(&options.redaction, options.caps())?;
         let Database { connection, block, opened, lock } = schema::open(directory)?;
@@ -60,31 +89,47 @@ impl CallLog {
             Some(path) => LogReader::of_file(path.clone()),
             None => LogReader::of_memory(Arc::clone(&connection)),
         };
-        let queue = Arc::new(Queue::new(options.clone()));
-        let shared = Arc::new(Shared::default());
-        shared.set_last_id(block.last);
-        let writer = Writer {
-            queue: Arc::clone(&queue),
-            shared: Arc::clone(&shared),
+        let backend = SqliteLog {
             connection: Arc::clone(&connection),
             block,
-            cleaner,
             janitor: Janitor::new(options.retention.clone()),
             checkpointer,
             lock,
         };
-        let thread =
-            std::thread::Builder::new().name("call-log".to_owned()).spawn(move || writer.run()).map_err(
-                |cause| StoreError::Directory { path: directory.unwrap_or(Path::new("")).to_owned(), cause },
-            )?;
+        let parts = Parts {
+            reader,
+            opened,
+            backend: Box::new(backend),
+            #[cfg(test)]
+            connection: Some(connection),
+        };
+        Self::run(parts, cleaner, options)
+    }
+
+    /// Starts the writer thread.
+    fn run(parts: Parts, cleaner: Cleaner, options: &Options) -> Result<Self, StoreError> {
+        let queue = Arc::new(Queue::new(options.clone()));
+        let shared = Arc::new(Shared::default());
+        shared.set_last_id(parts.opened.last_id);
+        let writer = Writer {
+            queue: Arc::clone(&queue),
+            shared: Arc::clone(&shared),
+            cleaner,
+            backend: parts.backend,
+        };
+        let path = parts.opened.path.clone().unwrap_or_default();
+        let thread = std::thread::Builder::new()
+            .name("call-log".to_owned())
+            .spawn(move || writer.run())
+            .map_err(|cause| StoreError::Directory { path, cause })?;
         Ok(Self {
             queue,
             shared,
-            reader,
-            opened,
+            reader: parts.reader,
+            opened: parts.opened,
             writer: Mutex::new(Some(thread)),
             #[cfg(test)]
-            connection,
+            connection: parts.connection,
         })
     }
 
@@ -151,6 +196,12 @@ impl CallLog {
             capacity: self.queue.options.queue_entries,
             ..self.shared.health()
         }
+    }
+
+    /// The connection of a log in SQLite.
+    #[cfg(test)]
+    pub(crate) fn connection(&self) -> std::sync::MutexGuard<'_, Connection> {
+        self.connection.as_ref().unwrap().lock().unwrap()
     }
 
     fn unwritten(&self, entries: usize) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ const LONG: Duration = Duration::from_secs(20);
 impl CallLog {
     /// Allows the database to grow by this many pages.
     fn allow_pages(&self, more: i64) {
-        let connection = self.connection.lock().unwrap();
+        let connection = self.connection();
         let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
         connection.pragma_update_and_check(None, "max_page_count", pages + more, |_| Ok(())).unwrap();
     }

@@ -27,6 +27,8 @@ pub struct Options {
     pub max_input_bytes: usize,
     /// Longer results and error messages are truncated (default: 64 KiB).
     pub max_result_bytes: usize,
+    /// How long a server may take for an operation, if the log is kept by one (default: 5 s).
+    pub deadline: Duration,
     /// What is redacted before writing.
     pub redaction: Redaction,
     /// What is deleted later.
@@ -43,6 +45,7 @@ impl Default for Options {
             batch_entries: 250,
             max_input_bytes: 64 << 10,
             max_result_bytes: 64 << 10,
+            deadline: Duration::from_secs(5),
             redaction: Redaction::default(),
             retention: Retention::default(),
         }

@@ -129,6 +129,13 @@ pub struct LogReader {
 enum Source {
     File { path: PathBuf, idle: Mutex<Vec<Connection>> },
     Memory(Arc<Mutex<Connection>>),
+    Server(Arc<dyn ReadLog>),
+}
+
+/// A log that is not in SQLite.
+pub(crate) trait ReadLog: std::fmt::Debug + Send + Sync {
+    /// Reads a page of entries.
+    fn query(&self, filter: &Filter) -> Result<Page, StoreError>;
 }
 
 /// Idle connections kept for later queries.
@@ -137,9 +144,9 @@ const IDLE_CONNECTIONS: usize = 4;
 impl LogReader {
     /// Opens the existing log of a data directory for reading only.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
-        let reader = Self::of_file(directory.join(schema::FILE_NAME));
-        reader.with_connection(|_| Ok(()))?;
-        Ok(reader)
+        let path = directory.join(schema::FILE_NAME);
+        let idle = Mutex::new(vec![schema::open_reader(&path)?]);
+        Ok(Self { source: Source::File { path, idle } })
     }
 
     pub(crate) fn of_file(path: PathBuf) -> Self {
@@ -150,17 +157,15 @@ impl LogReader {
         Self { source: Source::Memory(connection) }
     }
 
-    /// Reads the newest matching entries, oldest first; with `after`, the first ones after it.
-    pub fn query(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.with_connection(|connection| {
-            read_page(connection, filter).map_err(StoreError::database("reading entries"))
-        })
+    pub(crate) fn of_server(log: Arc<dyn ReadLog>) -> Self {
+        Self { source: Source::Server(log) }
     }
 
-    fn with_connection<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    /// Reads the newest matching entries, oldest first; with `after`, the first ones after it.
+    pub fn query(&self, filter: &Filter) -> Result<Page, StoreError> {
+        let read = |connection: &Connection| {
+            read_page(connection, filter).map_err(StoreError::database("reading entries"))
+        };
         match &self.source {
             Source::Memory(connection) => read(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
             Source::File { path, idle } => {
@@ -173,6 +178,7 @@ impl LogReader {
                 }
                 Ok(answer)
             }
+            Source::Server(log) => log.query(filter),
         }
     }
 }
@@ -237,7 +243,7 @@ impl Conditions {
 }
 
 /// Entries have microsecond precision, so a finer bound is rounded up.
-fn ceiling_microsecond(time: Timestamp) -> i64 {
+pub(crate) fn ceiling_microsecond(time: Timestamp) -> i64 {
     let micros = time.as_microsecond();
     let exact = time.subsec_nanosecond() % 1000 == 0;
     micros + i64::from(!exact && time.as_nanosecond() > 0)
@@ -342,7 +348,7 @@ fn names(filter: &Filter) -> impl Iterator<Item = (&'static str, Field, &str)> {
 }
 
 /// The approximate size of an entry in a response.
-fn size(call: &CallRecord) -> usize {
+pub(crate) fn size(call: &CallRecord) -> usize {
     /// The names of the members, the times and the ids.
     const FRAME: usize = 256;
     FRAME + call.payload() + call.server.len() + call.tool.len()

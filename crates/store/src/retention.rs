@@ -50,13 +50,13 @@ impl Retention {
 const SMALLEST_WAL: u64 = 256 << 10;
 const LARGEST_WAL: u64 = 32 << 20;
 
-/// The outcome of one step.
+/// The outcome of one step of deleting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Swept {
     pub(crate) deleted: usize,
     /// Whether there is more to do.
     pub(crate) more: bool,
-    /// The size of the database, without its free pages.
+    /// What the entries that are left take.
     pub(crate) bytes: u64,
 }
 
@@ -259,11 +259,11 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         let began = record("demo", "add").timestamp.as_microsecond();
-        crate::schema::set_state(&log.connection.lock().unwrap(), "clock", began).unwrap();
+        crate::schema::set_state(&log.connection(), "clock", began).unwrap();
         let mut janitor = Janitor::new(Retention::default());
         let start = Instant::now();
         for (clock, hours, left) in steps {
-            let connection = log.connection.lock().unwrap();
+            let connection = log.connection();
             let now = start + Duration::from_hours(u64::from(*hours));
             while janitor
                 .step_at(&connection, clock.parse().unwrap(), now)

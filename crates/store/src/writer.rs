@@ -1,20 +1,14 @@
-//! The writer thread: the only one that modifies the database.
+//! The writer thread: the only one that modifies the log.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-
 use crate::{
-    block::Block,
-    checkpoint::{Checkpointer, checkpoint},
+    backend::Backend,
     queue::{Queue, Queued, Stopping, Work},
-    record::Outcome,
     redact::Cleaner,
-    retention::Janitor,
-    schema::{self, Lock},
     share::Shares,
     status::Shared,
 };
@@ -24,13 +18,8 @@ use crate::{
 pub(crate) struct Writer {
     pub(crate) queue: Arc<Queue>,
     pub(crate) shared: Arc<Shared>,
-    /// In memory mode readers use the same connection; otherwise nobody else takes this lock.
-    pub(crate) connection: Arc<Mutex<Connection>>,
-    pub(crate) block: Block,
     pub(crate) cleaner: Cleaner,
-    pub(crate) janitor: Janitor,
-    pub(crate) checkpointer: Option<Checkpointer>,
-    pub(crate) lock: Option<Lock>,
+    pub(crate) backend: Box<dyn Backend>,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -41,7 +30,7 @@ impl Writer {
     pub(crate) fn run(mut self) {
         let _guard = Guard { queue: Arc::clone(&self.queue), shared: Arc::clone(&self.shared) };
         loop {
-            match self.queue.next(self.janitor.due) {
+            match self.queue.next(self.backend.sweep_due()) {
                 Work::Write(batch) => {
                     if self.write(batch) == Stopping::Yes {
                         return;
@@ -65,10 +54,10 @@ impl Writer {
         let (_, bytes) = shares.total();
         let mut pause = FIRST_PAUSE;
         let mut last_try = Stopping::No;
-        loop {
+        let last_id = loop {
             let start = Instant::now();
-            let error = match self.commit(&batch) {
-                Ok(()) => break,
+            let error = match self.backend.write(&batch) {
+                Ok(last_id) => break last_id,
                 Err(error) => error,
             };
             if self.shared.record_failure(&error) {
@@ -80,104 +69,31 @@ impl Writer {
             }
             last_try = self.queue.back_off(pause.saturating_sub(start.elapsed()));
             pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+        };
         if self.shared.record_success() {
             tracing::info!("Call log is written again.");
         }
-        self.shared.set_last_id(self.block.last);
+        self.shared.set_last_id(last_id);
         self.queue.written(&shares);
-        self.shared.notify_listeners(self.block.last);
-        self.janitor.record_growth(bytes);
-        if let Some(checkpointer) = &mut self.checkpointer {
-            checkpointer
-                .record_growth(bytes, &self.connection.lock().unwrap_or_else(PoisonError::into_inner));
-        }
+        self.shared.notify_listeners(last_id);
+        self.backend.record_growth(bytes);
         Stopping::No
     }
 
-    fn commit(&mut self, batch: &[Queued]) -> rusqlite::Result<()> {
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        // A copy: a failed transaction must not use up ids.
-        let mut block = self.block.clone();
-        let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-        let mut insert = transaction.prepare(
-            "INSERT INTO calls (id, started, duration, failed, server, tool, provider, caller, correlation, transport, \
-             code, error, input, result, ran_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )?;
-        for Queued { record, .. } in batch {
-            if let Some(next) = block.successor() {
-                block.save(&transaction)?;
-                block = next;
-            }
-            let (failed, code, error, result) = match &record.outcome {
-                Outcome::Result(result) => (0, None, None, Some(result)),
-                Outcome::Error { message, code, result } => {
-                    (1, code.as_deref(), Some(message), result.as_ref())
-                }
-            };
-            insert.execute(params![
-                block.add(record),
-                record.timestamp.as_microsecond(),
-                i64::try_from(record.duration.as_micros()).unwrap_or(i64::MAX),
-                failed,
-                &*record.server,
-                &*record.tool,
-                record.provider.as_deref(),
-                record.caller.as_deref(),
-                &*record.correlation_id,
-                record.transport.as_deref(),
-                code,
-                error.map(|message| &**message),
-                text(&record.input),
-                result.map(|result| text(result)),
-                record.ran_on.as_deref(),
-            ])?;
-        }
-        drop(insert);
-        block.save(&transaction)?;
-        transaction.commit()?;
-        self.block = block;
-        Ok(())
-    }
-
     fn sweep(&mut self) {
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let swept = self.janitor.step(&connection).and_then(|swept| {
-            if swept.is_some() {
-                // The sweep may have changed the newest block too.
-                self.block = Block::current(&connection)?;
-            }
-            Ok(swept)
-        });
-        match swept {
+        match self.backend.sweep() {
             Ok(None) => {}
-            Ok(Some(swept)) => {
-                self.shared.record_sweep(swept.deleted, swept.bytes);
-                // What was deleted went through the write-ahead log too.
-                if let Some(checkpointer) = self.checkpointer.as_mut().filter(|_| swept.more) {
-                    checkpointer.record_growth(0, &connection);
-                }
-            }
+            Ok(Some(swept)) => self.shared.record_sweep(swept.deleted, swept.bytes),
             Err(error) => tracing::warn!(%error, "Old entries of the call log could not be deleted."),
         }
     }
 
     fn close(mut self) {
-        drop(self.checkpointer.take());
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) =
-            schema::mark_closed(&connection).and_then(|()| checkpoint(&connection, "TRUNCATE"))
-        {
+        if let Err(error) = self.backend.close() {
             self.shared.record_failure(&error);
             tracing::warn!(%error, "Call log was not closed cleanly.");
         }
-        drop(self.lock.take());
     }
-}
-
-/// The cleaner's output is JSON, so it is always UTF-8.
-fn text(json: &[u8]) -> &str {
-    std::str::from_utf8(json).unwrap_or("null")
 }
 
 /// Refuses new entries once the writer has ended for any reason: nobody would write them.

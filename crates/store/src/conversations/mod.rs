@@ -46,6 +46,8 @@ mod head;
 mod id;
 mod options;
 mod page;
+mod postgres;
+mod redis;
 mod search;
 mod sqlite;
 mod types;
@@ -57,12 +59,15 @@ pub use self::{
     id::{ConversationId, InvalidId},
     options::ConversationOptions,
     page::{ConversationFilter, ConversationPage, Cursor, InvalidCursor, LARGEST_PAGE},
+    postgres::PostgresConversations,
+    redis::RedisConversations,
     sqlite::{FILE_NAME, SqliteConversations},
     types::{
         Conversation, ConversationSummary, Expected, NewConversation, Saved, Scope, TurnChange, TurnLease,
         Update,
     },
 };
+use crate::address::Address;
 
 /// What an operation of a store gives. Boxed by hand: a gateway chooses its store when it starts, so the trait has to be
 /// dyn-compatible, and nine signatures need no macro for it. The box costs nothing beside a trip to a disk or a server.
@@ -118,6 +123,10 @@ pub enum Location {
     Memory,
     /// In an SQLite database of this directory.
     Directory(PathBuf),
+    /// In Redis.
+    Redis(Address),
+    /// In PostgreSQL.
+    Postgres(Address),
 }
 
 /// Opens the store of a location. A store that cannot be reached is an error here, not only when it is used.
@@ -128,5 +137,7 @@ pub async fn open(
     Ok(match location {
         Location::Memory => Arc::new(SqliteConversations::in_memory(options).await?),
         Location::Directory(directory) => Arc::new(SqliteConversations::open(directory, options).await?),
+        Location::Redis(address) => Arc::new(RedisConversations::open(address, options).await?),
+        Location::Postgres(address) => Arc::new(PostgresConversations::open(address, options).await?),
     })
 }

@@ -109,9 +109,14 @@ impl Filling {
         self.page.conversations.push(summary);
     }
 
+    /// Whether it has as many as it may have.
+    pub(crate) fn is_full(&self) -> bool {
+        self.page.conversations.len() >= self.limit
+    }
+
     /// Whether nothing more should be looked at.
     pub(crate) fn is_over(&self) -> bool {
-        self.page.conversations.len() >= self.limit || Instant::now() >= self.until
+        self.is_full() || Instant::now() >= self.until
     }
 
     /// The page, if there is nothing after it.

@@ -25,6 +25,12 @@ impl Needle {
     pub(crate) fn is_in_message(&self, json: &str) -> bool {
         texts_of(json).contains(&self.0)
     }
+
+    /// The pattern of SQL's `LIKE … ESCAPE '\'` for folded texts.
+    pub(crate) fn like(&self) -> String {
+        let escaped = self.0.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        format!("%{escaped}%")
+    }
 }
 
 /// The text in lower case. It has no NUL, which not every database can keep.
@@ -141,6 +147,7 @@ mod tests {
     #[test]
     fn a_needle_is_taken_literally() {
         assert!(Needle::new("").is_none() && Needle::new("\0").is_none());
+        assert_eq!(Needle::new("50%_\\É").unwrap().like(), "%50\\%\\_\\\\é%");
         assert!(Needle::new("ÜBER").unwrap().is_in_title("Alles über X"));
     }
 }

@@ -34,7 +34,7 @@ pub struct Conversation {
 impl Conversation {
     /// The conversation as a JSON object.
     pub fn to_json(&self) -> Vec<u8> {
-        document::write(self)
+        document::write(self, &Vec::new())
     }
 }
 

@@ -1,6 +1,6 @@
-use gateway_store::{CallLog, CallRecord, CallStatus, Filter, LogOwner, Options, Outcome};
+use gateway_store::{CallRecord, CallStatus, Filter, LogOwner, Options, Outcome};
 
-use crate::{filter, ids, record, write};
+use crate::{filter, ids, places::Place, record, write};
 
 /// Ten calls; the number is also the id.
 fn calls() -> Vec<CallRecord> {
@@ -39,8 +39,7 @@ fn time(second: i64) -> jiff::Timestamp {
     record(second).timestamp
 }
 
-#[test]
-fn each_filter_finds_its_entries() {
+pub(crate) fn each_filter_finds_its_entries(place: &Place) {
     let table: Vec<(&str, Filter, Vec<i64>)> = vec![
         ("all", Filter::default(), (1..=10).collect()),
         ("server", filter(|f| f.server = Some("demo".into())), vec![1, 2, 3, 8, 9, 10]),
@@ -104,20 +103,15 @@ fn each_filter_finds_its_entries() {
             vec![10],
         ),
     ];
-    let directory = tempfile::tempdir().unwrap();
-    let in_file = CallLog::open(directory.path(), &Options::default()).unwrap();
-    let in_memory = CallLog::in_memory(&Options::default()).unwrap();
-    for (mode, log) in [("file", in_file), ("memory", in_memory)] {
-        write(&log, calls());
-        for (name, filter, expected) in &table {
-            assert_eq!(&ids(&log, filter), expected, "{name} in {mode}");
-        }
+    let log = place.open(&Options::default());
+    write(&log, calls());
+    for (name, filter, expected) in &table {
+        assert_eq!(&ids(&log, filter), expected, "{name}");
     }
 }
 
-#[test]
-fn an_entry_is_read_back_unchanged() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn an_entry_is_read_back_unchanged(place: &Place) {
+    let log = place.open(&Options::default());
     let mut calls = calls();
     calls.push(CallRecord {
         outcome: Outcome::Error {
@@ -136,9 +130,8 @@ fn an_entry_is_read_back_unchanged() {
 }
 
 /// Blocks must not skip anything that matches.
-#[test]
-fn blocks_change_no_answer() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn blocks_change_no_answer(place: &Place) {
+    let log = place.open(&Options::default());
     let calls: Vec<CallRecord> = (0..5000)
         .map(|number: i64| {
             // Times go up and down; some names occur in a few blocks only.
@@ -188,9 +181,8 @@ fn blocks_change_no_answer() {
     }
 }
 
-#[test]
-fn pages_in_both_directions_cover_everything_once() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn pages_in_both_directions_cover_everything_once(place: &Place) {
+    let log = place.open(&Options::default());
     write(&log, (0..2500).map(record));
     let mut forwards = Vec::new();
     let mut request = filter(|f| (f.after, f.limit) = (Some(0), 700));
@@ -218,9 +210,8 @@ fn pages_in_both_directions_cover_everything_once() {
     assert_eq!(backwards, (1..=2500).collect::<Vec<_>>());
 }
 
-#[test]
-fn a_page_ends_at_its_byte_limit_and_the_next_continues() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn a_page_ends_at_its_byte_limit_and_the_next_continues(place: &Place) {
+    let log = place.open(&Options::default());
     let text = "x".repeat(1000);
     write(
         &log,
@@ -253,9 +244,8 @@ fn a_page_ends_at_its_byte_limit_and_the_next_continues() {
     assert_eq!(pages(None, 16 << 20), [(1..=10).collect::<Vec<_>>()]);
 }
 
-#[test]
-fn a_provider_is_found_by_its_other_names_too() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn a_provider_is_found_by_its_other_names_too(place: &Place) {
+    let log = place.open(&Options::default());
     let by = |provider: &str| {
         let mut call = record(0);
         call.provider = Some(provider.into());

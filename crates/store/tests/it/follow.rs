@@ -1,13 +1,11 @@
 use std::sync::mpsc;
 
-use gateway_store::{CallLog, Options};
+use gateway_store::Options;
 
-use crate::{LONG, filter, record, reserve};
+use crate::{LONG, filter, places::Place, record, reserve};
 
-#[test]
-fn a_follower_gets_every_entry_once_and_in_order() {
-    let directory = tempfile::tempdir().unwrap();
-    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+pub(crate) fn a_follower_gets_every_entry_once_and_in_order(place: &Place) {
+    let log = place.open(&Options::default());
     let (wake, woken) = mpsc::channel();
     let subscription = log.on_write(move |id| {
         let _ = wake.send(id);

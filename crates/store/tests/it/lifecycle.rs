@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use gateway_store::{CallLog, FILE_NAME, Filter, LogReader, Options, PreviousRun, StoreError};
 
-use crate::{LONG, ids, record, reserve, write};
+use crate::{LONG, ids, places::Place, record, reserve, write};
 
 #[test]
 fn a_closed_log_opens_with_everything_in_it() {
@@ -28,24 +28,21 @@ fn a_closed_log_opens_with_everything_in_it() {
     assert_eq!(log.last_id(), 2101);
 }
 
-#[test]
-fn dropping_the_log_writes_queued_entries() {
-    let directory = tempfile::tempdir().unwrap();
+pub(crate) fn dropping_the_log_writes_queued_entries(place: &Place) {
     let options = {
         let mut options = Options::default();
         options.commit_interval = Duration::from_hours(1);
         options
     };
-    let log = CallLog::open(directory.path(), &options).unwrap();
+    let log = place.open(&options);
     log.try_reserve().unwrap().record(record(1));
     drop(log);
-    let reader = LogReader::open(directory.path()).unwrap();
+    let reader = place.reader();
     assert_eq!(reader.query(&Filter::default()).unwrap().entries.len(), 1);
 }
 
-#[test]
-fn closing_waits_for_a_call_that_still_runs() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn closing_waits_for_a_call_that_still_runs(place: &Place) {
+    let log = place.open(&Options::default());
     let permit = log.try_reserve().unwrap();
     std::thread::scope(|scope| {
         let closing = scope.spawn(|| log.close(LONG));
@@ -82,9 +79,8 @@ fn a_directory_without_a_log_is_refused() {
     assert!(matches!(error, StoreError::Directory { .. }), "{error:?}");
 }
 
-#[test]
-fn the_status_counts() {
-    let log = CallLog::in_memory(&Options::default()).unwrap();
+pub(crate) fn the_status_counts(place: &Place) {
+    let log = place.open(&Options::default());
     write(&log, (0..5).map(record));
     let permit = log.try_reserve();
     let status = log.status();

@@ -13,6 +13,8 @@ mod filters;
 mod follow;
 mod lifecycle;
 mod lines;
+mod log_in_postgres;
+mod places;
 mod redaction;
 mod redaction_cut;
 mod redaction_documents;
@@ -20,6 +22,7 @@ mod redaction_set;
 mod redaction_texts;
 mod retention;
 mod safety;
+mod services;
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

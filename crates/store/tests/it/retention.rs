@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use gateway_store::{CallLog, Filter, Options};
 
-use crate::{filter, ids, record, wait_until, write};
+use crate::{filter, ids, places::Place, record, wait_until, write};
 
 fn options(change: impl FnOnce(&mut Options)) -> Options {
     let mut options = Options::default();
@@ -16,36 +16,32 @@ fn old(number: i64) -> gateway_store::CallRecord {
     call
 }
 
-#[test]
-fn old_entries_are_deleted_at_the_start_and_new_ones_stay() {
-    let directory = tempfile::tempdir().unwrap();
+pub(crate) fn old_entries_are_deleted_at_the_start_and_new_ones_stay(place: &Place) {
     let keep = options(|options| options.retention.max_age = None);
-    let log = CallLog::open(directory.path(), &keep).unwrap();
+    let log = place.open(&keep);
     // Old ones fill two blocks and reach into the third.
     write(&log, (0..2600).map(old).chain((0..50).map(record)).chain((0..5).map(old)));
     assert_eq!(log.status().deleted, 0);
     drop(log);
 
-    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    let log = place.open(&Options::default());
     wait_until("deleting", || log.status().deleted == 2605);
     assert_eq!(ids(&log, &Filter::default()), (2601..=2650).collect::<Vec<_>>());
     assert_eq!(ids(&log, &filter(|f| f.correlation_id = Some("c-7".into()))), [2608]);
     write(&log, [record(1)]);
     assert_eq!(log.last_id(), 2656);
     drop(log);
-    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    let log = place.open(&Options::default());
     assert_eq!(log.opened().entries, 51);
 }
 
-#[test]
-fn an_id_is_never_given_twice() {
-    let directory = tempfile::tempdir().unwrap();
+pub(crate) fn an_id_is_never_given_twice(place: &Place) {
     let short = options(|options| options.retention.interval = Duration::from_millis(1));
-    let log = CallLog::open(directory.path(), &short).unwrap();
+    let log = place.open(&short);
     write(&log, (0..10).map(old));
     wait_until("deleting", || log.status().deleted == 10);
     drop(log);
-    let log = CallLog::open(directory.path(), &short).unwrap();
+    let log = place.open(&short);
     assert_eq!((log.opened().entries, log.opened().last_id), (0, 10));
     write(&log, [record(0)]);
     assert_eq!(ids(&log, &Filter::default()), [11]);
@@ -78,6 +74,28 @@ fn the_size_is_bounded_and_the_newest_stay() {
     drop(log);
     let size = std::fs::metadata(directory.path().join(gateway_store::FILE_NAME)).unwrap().len();
     assert!(size < 4 * limit, "{size}: free pages are used again or given back");
+}
+
+pub(crate) fn only_the_newest_stay_within_a_size(place: &Place) {
+    let limit = 2 << 20;
+    let small = options(|options| {
+        options.retention.max_bytes = Some(limit);
+        options.retention.interval = Duration::from_millis(1);
+    });
+    let log = place.open(&small);
+    let total: i64 = 5_000;
+    let call = |number| {
+        let mut call = record(number);
+        call.input = format!("\"{}\"", "x".repeat(1000)).into();
+        call
+    };
+    write(&log, (0..total).map(call));
+    wait_until("deleting", || log.status().deleted > 2500 && log.status().database_bytes <= limit);
+    let deleted = i64::try_from(log.status().deleted).unwrap();
+    assert!(deleted < 4500, "{deleted} is more than needed");
+    assert_eq!(ids(&log, &filter(|f| f.limit = 20_000)), (deleted + 1..=total).collect::<Vec<_>>());
+    drop(log);
+    assert_eq!(place.open(&small).opened().entries, total - deleted);
 }
 
 /// The bytes of all files of a log.

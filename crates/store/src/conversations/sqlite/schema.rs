@@ -33,6 +33,7 @@ const MIGRATIONS: &[&str] = &["
         message_bytes INTEGER NOT NULL
     );
     CREATE INDEX conversations_by_update ON conversations (updated_at, id);
+    CREATE INDEX conversations_by_owner ON conversations (owner, updated_at, id);
     CREATE TABLE messages (
         conversation INTEGER NOT NULL,
         position INTEGER NOT NULL,

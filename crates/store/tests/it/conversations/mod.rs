@@ -3,6 +3,9 @@
 mod backend;
 mod contract;
 mod hostile;
+mod postgres;
+mod redis;
+mod server;
 mod sqlite;
 
 /// The tests of the contract, for one backend.
