@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-notation", &[]),
     ("gateway-regex", &[]),
     ("gateway-dialects", &["gateway-notation", "gateway-regex"]),
+    ("gateway-privacy", &["gateway-notation"]),
     ("gateway-protocol", &["gateway-notation"]),
     ("gateway-config", &["gateway-notation", "gateway-protocol"]),
     ("gateway-process", &[]),
@@ -94,6 +95,7 @@ const PURE: &[&str] = &[
     "gateway-regex",
     "gateway-config",
     "gateway-dialects",
+    "gateway-privacy",
     "gateway-protocol",
     "gateway-search",
 ];
