@@ -95,6 +95,7 @@ const ASSIGNED: &[(u32, u32)] = &[
 /// The number of digits of the calling code at the start of `digits`, and the least and greatest number after it. No code is the
 /// beginning of another one.
 pub(crate) fn of(digits: &[u8]) -> Option<(usize, usize, usize)> {
+    digits.first().filter(|digit| **digit != 0)?;
     (1..=3).find_map(|size| {
         let code = crate::number::value(digits.get(..size)?);
         let known =

@@ -167,3 +167,81 @@ pub(crate) fn mask<'a>(text: &'a str, findings: &[Finding]) -> Cow<'a, str> {
     masked.push_str(text.get(end..).unwrap_or_default());
     Cow::Owned(masked)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many characters are looked at for a text, all decisions together.
+    fn steps(text: &str) -> usize {
+        let detector = Detector::default();
+        let mut steps = 0;
+        let mut position = 0;
+        let mut floor = 0;
+        while let Some(first) = text.get(position..).and_then(|rest| rest.chars().next()) {
+            let view = View::new(text, position, floor, true);
+            detector.begins(&view, position, Hints::default());
+            steps += view.steps.get();
+            position = match detector.step(text, position, floor, true, Hints::default()) {
+                Step::Found(_, end) => {
+                    floor = end;
+                    end
+                }
+                Step::Nothing(_) | Step::NeedsMore => position + first.len_utf8(),
+            };
+        }
+        steps
+    }
+
+    /// Counted, not timed: twice the text costs twice the steps, and no byte more than a few hundred.
+    #[test]
+    fn hostile_texts_cost_steps_in_proportion_to_their_length() {
+        for unit in [
+            "1",
+            "1 ",
+            "12 ",
+            "1-",
+            "12-",
+            "@",
+            "a@",
+            "a@a.",
+            "a.",
+            "+",
+            "+1",
+            "(",
+            "(1)",
+            "%2B",
+            "-",
+            "-a",
+            ".a",
+            "1\u{200B}",
+            "\u{200B}1",
+            "DE89 ",
+            "DE89",
+            "4242 ",
+            "phone 1234567 ",
+            "phone ",
+            "a'",
+            "://a@",
+            "é",
+            "4242424242424242 ",
+            "a@b.co ",
+            "12 34 56 78 ",
+            "[card]",
+        ] {
+            let text = |bytes: usize| unit.repeat(bytes / unit.len());
+            let (once, twice) = (steps(&text(20_000)), steps(&text(40_000)));
+            assert!(twice <= once * 2 + once / 50 + 1000, "{unit:?}: {once}, then {twice}");
+            assert!(once <= 300 * 20_000, "{unit:?}: {} for each byte", once / 20_000);
+        }
+    }
+
+    #[test]
+    fn a_megabyte_of_anything_is_searched() {
+        let detector = Detector::default();
+        for unit in ["1", "@", "a@", "+", "a@a@a.", "4242 ", "1\u{200B}"] {
+            assert_eq!(detector.find(&unit.repeat(1_000_000 / unit.len())), [], "{unit:?}");
+        }
+        assert_eq!(detector.find(&"a@b.co ".repeat(100_000)).len(), 100_000);
+    }
+}

@@ -83,9 +83,8 @@ fn read_local(view: &View<'_>, start: usize) -> Option<(String, usize)> {
             };
         }
         match glyph.folded {
-            '@' if local.ends_with('.') => return None,
+            '@' | '.' if local.ends_with('.') => return None,
             '@' => return Some((local, glyph.end)),
-            '.' if local.ends_with('.') => return None,
             // A long dash stands between words, never in an address.
             '-' if !glyph.raw.is_ascii() => return None,
             '.' | '_' | '+' | '-' | '\'' => local.push(glyph.folded),

@@ -50,7 +50,8 @@ pub(crate) fn end(
             is_with_trunk_zero,
             |groups| groups.len() > 1 && is_dialled_abroad(groups),
         ];
-        !(spaced && after_column) && !is_row_of_pairs(view, groups) && rules.iter().any(|rule| rule(groups))
+        let row = is_row_of_pairs(view, groups) || (spaced && after_column);
+        !row && rules.iter().any(|rule| rule(groups))
     });
     national.or_else(|| {
         // The words are read last: that costs more than all the rest.
@@ -149,6 +150,8 @@ fn is_with_trunk_zero(groups: &[Group]) -> bool {
         && groups.len() <= 5
         // A postal code of the United States has five and four.
         && (*area < 5 || rest.iter().sum::<usize>() >= 5)
+        // A Social Security number that nobody has is no telephone number either.
+        && lengths != [3, 2, 4]
         // Pairs are French numbers, which have five; other rows of pairs are addresses of hardware.
         && (lengths.iter().any(|length| *length != 2) || lengths.len() == 5)
         && dots_alone(groups)
