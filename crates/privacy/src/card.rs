@@ -140,7 +140,8 @@ fn is_column(view: &View<'_>, start: usize, groups: &[Group]) -> bool {
         count == 4 && view.previous(glyph.start).is_some_and(|glyph| glyph.digit().is_some())
     });
     let end = groups.last().map_or(start, |group| group.end);
-    let after = view.column_after(end, separator) == Some(4) && !is_expiry(view, end);
+    let row = groups.last().is_some_and(|group| group.len() == 4);
+    let after = row && view.column_after(end, separator) == Some(4) && !is_expiry(view, end);
     before || after
 }
 

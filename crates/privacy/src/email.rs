@@ -56,6 +56,10 @@ fn is_start(view: &View<'_>, start: usize) -> bool {
         match glyph.folded {
             '.' if dot => return true,
             '.' | '_' | '+' | '-' | '\'' if glyph.raw.is_ascii() => dot = glyph.folded == '.',
+            // Another dash between digits is a part of a number.
+            '-' if view.next(start).is_some_and(|glyph| glyph.digit().is_some()) => {
+                return view.previous(glyph.start).is_none_or(|glyph| glyph.digit().is_none());
+            }
             other => return !is_letter_or_digit(other),
         }
         position = glyph.start;

@@ -142,7 +142,9 @@ impl<'a> View<'a> {
         let Some(glyph) = self.next(end) else { return false };
         let after = |wanted: fn(Glyph) -> bool| self.next(glyph.end).is_some_and(wanted);
         match glyph.folded {
-            '-' => after(|glyph| is_letter_or_digit(glyph.folded)),
+            '-' if glyph.raw.is_ascii() => after(|glyph| is_letter_or_digit(glyph.folded)),
+            // Other dashes join digits only; an address may begin behind one.
+            '-' => after(|glyph| glyph.digit().is_some()),
             '.' => after(|glyph| glyph.digit().is_some()),
             _ => false,
         }
