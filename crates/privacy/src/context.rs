@@ -75,6 +75,10 @@ const PHONE_PAIRS: &[(&str, &str)] = &[
     ("call", "us"),
     ("call", "him"),
     ("call", "her"),
+    ("meine", "nummer"),
+    ("mi", "número"),
+    ("mio", "numero"),
+    ("mon", "numéro"),
     ("my", "number"),
     ("reach", "me"),
     ("ring", "me"),
@@ -156,6 +160,10 @@ fn reach(text: &str) -> &str {
     let mut start = 0;
     for mask in Kind::ALL.map(Kind::mask) {
         start = start.max(text.rfind(mask).map_or(0, |found| found + mask.len()));
+        // The text may begin inside of a mask.
+        if mask.get(1..).is_some_and(|rest| text.starts_with(rest)) {
+            start = start.max(mask.len() - 1);
+        }
     }
     let own_line = text.trim_end_matches([' ', '\t', '"', '\'']);
     let own_line = own_line.strip_suffix('\n').unwrap_or(text);
@@ -226,6 +234,7 @@ mod tests {
         check("phone [email] ", "");
         check("[phone] ", "");
         check("[ssn]: ", "");
+        check("phone]: ", "");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(crate) const LOOKAHEAD: usize = 512;
 /// A window on a text around one position.
 pub(crate) struct View<'a> {
     text: &'a str,
+    floor: usize,
     low: usize,
     high: usize,
     /// The window ends where the text so far ends, and more may come.
@@ -56,6 +57,7 @@ impl<'a> View<'a> {
         let at_end = high == text.len();
         Self {
             text,
+            floor,
             low,
             high,
             open: at_end && !complete,
@@ -103,9 +105,16 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The text before a position that words of context are looked for in.
+    /// The text before a position that words of context are looked for in, from the first whole word on: `microphone` must not be
+    /// cut to `phone`.
     pub(crate) fn before(&self, position: usize) -> &'a str {
-        self.text.get(self.low..position).unwrap_or_default()
+        let text = self.text.get(self.low..position).unwrap_or_default();
+        let outside = self.text.get(self.floor..self.low).and_then(|text| text.chars().next_back());
+        if outside.is_some_and(char::is_alphanumeric) {
+            text.trim_start_matches(char::is_alphanumeric)
+        } else {
+            text
+        }
     }
 
     /// Whether one of our masks begins at a position.

@@ -43,37 +43,35 @@ impl<'a> Walk<'a> {
     fn value(&mut self, value: &'a Value, hints: Hints) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) => None,
-            Value::String(text) => self.text(text, hints, Location::Value).map(Value::String),
+            Value::String(text) => self.text(text, hints).map(Value::String),
             Value::Number(number) => {
-                number.as_u64().and_then(|number| self.number(&number.to_string(), hints)).map(Value::String)
+                let digits = number.as_u64().map(|number| number.to_string());
+                digits.and_then(|digits| self.text(&digits, hints)).map(Value::String)
             }
             Value::Array(items) => self.array(items, hints),
             Value::Object(members) => self.object(members),
         }
     }
 
-    fn text(&mut self, text: &str, hints: Hints, location: Location) -> Option<String> {
+    fn text(&mut self, text: &str, hints: Hints) -> Option<String> {
         let found = self.detector.find_named(text, hints);
         let masked = (!found.is_empty()).then(|| mask(text, &found).into_owned());
-        self.report.add(self.path.iter().map(|step| Cow::Borrowed(&**step)), location, found);
+        self.report.add(self.path.iter().map(|step| Cow::Borrowed(&**step)), Location::Value, found);
         masked
     }
 
-    fn number(&mut self, digits: &str, hints: Hints) -> Option<String> {
-        self.text(digits, hints, Location::Value)
-    }
-
     fn array(&mut self, items: &'a [Value], hints: Hints) -> Option<Value> {
-        let mut masked: Option<Vec<Value>> = None;
+        let mut changes = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             self.path.push(Cow::Owned(index.to_string()));
-            let changed = self.value(item, hints);
+            changes.push(self.value(item, hints));
             self.path.pop();
-            if let Some(slot) = changed.is_some().then(|| masked.get_or_insert_with(|| items.to_vec())) {
-                slot.splice(index..=index, changed);
-            }
         }
-        masked.map(Value::Array)
+        if changes.iter().all(Option::is_none) {
+            return None;
+        }
+        let masked = items.iter().zip(changes).map(|(item, changed)| changed.unwrap_or_else(|| item.clone()));
+        Some(masked.collect())
     }
 
     fn object(&mut self, members: &'a Map<String, Value>) -> Option<Value> {

@@ -1,5 +1,7 @@
 //! JSON: values, names, numbers and the bytes around them.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use std::borrow::Cow;
 
 use gateway_privacy::{Applied, Detector, Kind, Location, MAX_LISTED, Mode};

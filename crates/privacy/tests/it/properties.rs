@@ -1,5 +1,7 @@
 //! What holds for every text. `PROPERTY_FACTOR=20 cargo test properties` runs twenty times the usual number of cases.
 
+#![expect(clippy::panic, reason = "a helper of tests")]
+
 use gateway_privacy::{Applied, Detector, Kind, Mode, StreamMask};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
