@@ -1,0 +1,119 @@
+//! Digits in groups, as people write numbers.
+
+use crate::view::View;
+
+/// More digits than any number here has: reading stops, and the number is none.
+const MAX_DIGITS: usize = 24;
+
+/// What may stand between two groups of digits.
+const SEPARATORS: &[&str] =
+    &[" ", "-", ".", "/", "  ", " - ", " / ", "(", " (", "-(", ")", ") ", ")-", ")/", ") - ", ") / "];
+
+/// One group of digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// What stands before it; empty for the first.
+    pub(crate) separator: &'static str,
+    pub(crate) digits: Vec<u8>,
+    /// Where it ends in the text.
+    pub(crate) end: usize,
+}
+
+impl Group {
+    pub(crate) fn len(&self) -> usize {
+        self.digits.len()
+    }
+}
+
+/// Reads groups of digits from `position` on: all of them, up to a number of digits that nothing has.
+pub(crate) fn read(view: &View<'_>, position: usize) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut left = MAX_DIGITS;
+    let mut next = Some(("", position));
+    while let Some((separator, start)) = next {
+        let mut group = Group { separator, digits: Vec::new(), end: start };
+        while let Some((digit, end)) =
+            view.next(group.end).and_then(|glyph| Some((glyph.digit()?, glyph.end)))
+        {
+            if left == 0 {
+                return groups;
+            }
+            left -= 1;
+            group.digits.push(digit);
+            group.end = end;
+        }
+        if group.digits.is_empty() {
+            break;
+        }
+        next = separator_at(view, group.end);
+        groups.push(group);
+    }
+    groups
+}
+
+/// The separator at a position and where it ends, if a digit follows.
+fn separator_at(view: &View<'_>, position: usize) -> Option<(&'static str, usize)> {
+    let mut read = String::new();
+    let mut end = position;
+    for _ in 0..5 {
+        let glyph = view.next(end)?;
+        if glyph.digit().is_some() {
+            return SEPARATORS
+                .iter()
+                .find(|separator| **separator == read)
+                .map(|separator| (*separator, end));
+        }
+        if !matches!(glyph.folded, ' ' | '-' | '.' | '/' | '(' | ')') {
+            return None;
+        }
+        read.push(glyph.folded);
+        end = glyph.end;
+    }
+    None
+}
+
+/// The number of digits of each group.
+pub(crate) fn lengths(groups: &[Group]) -> Vec<usize> {
+    groups.iter().map(Group::len).collect()
+}
+
+/// All digits.
+pub(crate) fn digits(groups: &[Group]) -> Vec<u8> {
+    groups.iter().flat_map(|group| group.digits.iter().copied()).collect()
+}
+
+/// The separators between groups.
+pub(crate) fn separators(groups: &[Group]) -> impl Iterator<Item = &'static str> + '_ {
+    groups.iter().skip(1).map(|group| group.separator)
+}
+
+/// The one separator between all groups; `None` if they differ, or if there is one group only.
+pub(crate) fn uniform(groups: &[Group]) -> Option<&'static str> {
+    let first = groups.get(1)?.separator;
+    separators(groups).all(|separator| separator == first).then_some(first)
+}
+
+/// The value of a group of up to nine digits.
+pub(crate) fn value(digits: &[u8]) -> u32 {
+    digits.iter().fold(0, |value: u32, digit| value.saturating_mul(10).saturating_add(u32::from(*digit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(text: &str) -> Vec<(&'static str, usize)> {
+        let view = View::new(text, 0, 0, true);
+        read(&view, 0).iter().map(|group| (group.separator, group.len())).collect()
+    }
+
+    #[test]
+    fn digits_are_read_in_groups() {
+        assert_eq!(groups("4242 4242-42 x"), [("", 4), (" ", 4), ("-", 2)]);
+        assert_eq!(groups("44 (0)20"), [("", 2), (" (", 1), (")", 2)]);
+        assert_eq!(groups("12 -34"), [("", 2)]);
+        assert_eq!(groups("4\u{200B}2\u{A0}42"), [("", 2), (" ", 2)]);
+        assert_eq!(groups(&"1".repeat(30)), []);
+        assert_eq!(groups("x"), []);
+    }
+}
