@@ -34,7 +34,7 @@ pub enum ModelFailure {
         /// The words of the API.
         message: String,
         /// The error as the API sent it, if it is JSON.
-        body: Option<Value>,
+        body: Option<Box<Value>>,
         /// When it wants to be asked again.
         retry_after: Option<Duration>,
     },

@@ -27,13 +27,16 @@ pub(super) struct CallerTools {
     dialects: Arc<Dialects>,
 }
 
+/// The caller's name of a tool, and how its arguments travel, by the name that the model sees.
+type CallersPlans = HashMap<String, (String, Plan)>;
+
 /// What it takes to hand calls on.
 struct Mixed {
     own: Option<Offer>,
     /// Names of ours that give way to the caller's, by the name that the model sees.
     renamed: HashMap<String, String>,
     /// How the arguments of the caller's tools travel, by the name that the model sees.
-    callers: HashMap<String, (String, Plan)>,
+    callers: CallersPlans,
 }
 
 impl CallerTools {
@@ -76,10 +79,7 @@ impl CallerTools {
     }
 
     /// The caller's tools as the dialect has them. The API that the caller writes for gets them as they came.
-    fn definitions_in(
-        &self,
-        dialect: &Arc<Dialect>,
-    ) -> Result<(Vec<Value>, HashMap<String, (String, Plan)>), Failure> {
+    fn definitions_in(&self, dialect: &Arc<Dialect>) -> Result<(Vec<Value>, CallersPlans), Failure> {
         match dialect.messages.protocol {
             Protocol::Chat => return Ok((self.definitions.clone(), HashMap::new())),
             Protocol::Functions => {
@@ -95,19 +95,13 @@ impl CallerTools {
         let mut callers = HashMap::new();
         let mut written = Vec::new();
         for tool in &translation.tools {
-            match &tool.definition {
-                Some(definition) => {
-                    written.push(serde_json::to_value(definition).unwrap_or_default());
-                    callers.insert(tool.wire_name.clone(), (tool.name.to_owned(), tool.plan.clone()));
-                }
-                None => {
-                    let reason = tool.quarantine.clone().unwrap_or_default();
-                    return Err(Failure::request(format!(
-                        "tool `{}` cannot be sent to this model: {reason}",
-                        tool.name
-                    )));
-                }
-            }
+            let Some(definition) = &tool.definition else {
+                let reason = tool.quarantine.clone().unwrap_or_default();
+                let message = format!("tool `{}` cannot be sent to this model: {reason}", tool.name);
+                return Err(Failure::request(message));
+            };
+            written.push(serde_json::to_value(definition).unwrap_or_default());
+            callers.insert(tool.wire_name.clone(), (tool.name.to_owned(), tool.plan.clone()));
         }
         Ok((written, callers))
     }

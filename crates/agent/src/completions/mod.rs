@@ -283,7 +283,7 @@ impl Work {
             }
             match step {
                 Step::Message(Event::Text(text)) => {
-                    items.push(StreamItem::Bytes(frame.text("content", &text)))
+                    items.push(StreamItem::Bytes(frame.text("content", &text)));
                 }
                 Step::Message(Event::Reasoning(text)) => {
                     items.push(StreamItem::Bytes(frame.text("reasoning_content", &text)));

@@ -38,7 +38,7 @@ pub(super) fn can_proxy(chosen: &ChosenModel) -> bool {
 /// Sends a request on. Only the name of the model is the API's own.
 pub(super) async fn forward(chosen: &ChosenModel, body: &Bytes) -> Result<Proxied, CompletionError> {
     let body = with_model(body, &chosen.api_name)?;
-    let response = chosen.model.forward(body).await.map_err(|error| AgentError::Model(error))?;
+    let response = chosen.model.forward(body).await.map_err(AgentError::Model)?;
     let status = response.status().as_u16();
     let is_passed = |name: &HeaderName| {
         PASSED.contains(&name.as_str()) || PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix))

@@ -105,7 +105,7 @@ impl Turns {
                 let id = message["tool_call_id"].as_str().unwrap_or_default();
                 match names.get(id).cloned() {
                     Some(original) => {
-                        segments.push(Segment::Neutral(vec![result_message(&message, &original)]))
+                        segments.push(Segment::Neutral(vec![result_message(&message, &original)]));
                     }
                     None if id.starts_with(SIGNED) => return Err(forged(id).into()),
                     None => plain.push(message),
@@ -116,13 +116,10 @@ impl Turns {
                 plain.push(message);
                 continue;
             };
-            let (turn, waiting) = match self.waiting(&first, context).await? {
-                Some(found) => found,
+            let Some((turn, waiting)) = self.waiting(&first, context).await? else {
                 // Signed by us and too old: what the caller has is all there is.
-                None => {
-                    plain.push(message);
-                    continue;
-                }
+                plain.push(message);
+                continue;
             };
             if !plain.is_empty() {
                 segments.push(Segment::Chat(std::mem::take(&mut plain)));
@@ -202,6 +199,7 @@ impl From<AgentError> for RestoreError {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the form that `map_err` wants")]
 fn journal(error: gateway_store::conversations::ConversationError) -> AgentError {
     AgentError::Journal(error.to_string())
 }

@@ -27,7 +27,7 @@ pub(super) async fn read(response: Response, timeout: Duration) -> ModelFailure 
     let body = first_bytes(response, timeout).await;
     let parsed: Option<Value> = serde_json::from_slice(&body).ok();
     let message = parsed.as_ref().and_then(message_of).unwrap_or_else(|| plain_text(&body, status));
-    ModelFailure::Status { status, message, body: parsed.filter(Value::is_object), retry_after }
+    ModelFailure::Status { status, message, body: parsed.filter(Value::is_object).map(Box::new), retry_after }
 }
 
 /// The words of an error in any API's shape.
@@ -36,12 +36,11 @@ pub(crate) fn message_of(body: &Value) -> Option<String> {
     let body = body.get(0).unwrap_or(body);
     let error = body.get("error").unwrap_or(body);
     let found = [error.get("message"), Some(error), body.get("message"), body.get("detail")];
-    let text = found.into_iter().flatten().find_map(|found| match found {
+    found.into_iter().flatten().find_map(|found| match found {
         Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
         Value::Array(list) if !list.is_empty() => Some(Value::from(list.clone()).to_string()),
         _ => None,
-    });
-    text
+    })
 }
 
 /// Says what a status means where the API has no words for it.
@@ -102,7 +101,12 @@ pub(super) fn hidden(failure: ModelFailure, secrets: &Secrets) -> ModelFailure {
                 let text = body.to_string();
                 secrets.hide(text.clone(), false) == text
             };
-            ModelFailure::Status { status, message: hide(message), body: body.filter(is_clean), retry_after }
+            ModelFailure::Status {
+                status,
+                message: hide(message),
+                body: body.filter(|body| is_clean(body)),
+                retry_after,
+            }
         }
         ModelFailure::Connection(text) => ModelFailure::Connection(hide(text)),
         ModelFailure::Stream(text) => ModelFailure::Stream(hide(text)),

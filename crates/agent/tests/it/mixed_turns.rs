@@ -11,7 +11,7 @@ fn lookup() -> Value {
         "parameters": {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}}})
 }
 
-fn request(messages: Value, stream: bool) -> Value {
+fn request(messages: &Value, stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "messages": messages, "tools": [lookup()]})
 }
 
@@ -44,7 +44,7 @@ async fn ours_run_once_and_are_put_back_also_after_a_restart() {
             let server = strict_model(wire, script()).await;
             let data = tempfile::tempdir().unwrap();
             let gateway = Gateway::over_with_data(wire, &server, data.path());
-            let first = request(json!([{"role": "user", "content": "Go"}]), stream);
+            let first = request(&json!([{"role": "user", "content": "Go"}]), stream);
             let call = if stream {
                 let chunks = gateway.streamed(&first, Some("auto")).await.unwrap();
                 let calls: Vec<&Value> = chunks
@@ -76,7 +76,7 @@ async fn ours_run_once_and_are_put_back_also_after_a_restart() {
             drop(gateway);
 
             let again = Gateway::over_with_data(wire, &server, data.path());
-            let second = request(with_result(&call, "found-it"), false);
+            let second = request(&with_result(&call, "found-it"), false);
             let whole = again.whole(&second, Some("auto")).await.unwrap();
             assert_eq!(whole["choices"][0]["message"]["content"], "Done.", "{wire:?}");
             assert_eq!(whole["gateway"]["calls"], json!([]), "nothing ran twice");
@@ -94,7 +94,7 @@ async fn ours_run_once_and_are_put_back_also_after_a_restart() {
 async fn changed_ids_and_those_of_others_are_refused_and_foreign_ones_pass() {
     let server = strict_model(Wire::Chat, script().last(Reply::new().text("Hm."))).await;
     let gateway = Gateway::over(Wire::Chat, &server);
-    let first = request(json!([{"role": "user", "content": "Go"}]), false);
+    let first = request(&json!([{"role": "user", "content": "Go"}]), false);
     let whole = gateway.whole(&first, Some("auto")).await.unwrap();
     let call = whole["choices"][0]["message"]["tool_calls"][0].clone();
     let id = call["id"].as_str().unwrap();
@@ -102,20 +102,20 @@ async fn changed_ids_and_those_of_others_are_refused_and_foreign_ones_pass() {
     let end = if id.ends_with('A') { "B" } else { "A" };
     changed["id"] = format!("{}{end}", &id[..id.len() - 1]).into();
     for (call, caller) in [(&changed, None), (&call, Some("somebody else"))] {
-        let second = request(with_result(call, "found"), false);
+        let second = request(&with_result(call, "found"), false);
         let error = gateway.complete(&second, Some("auto"), caller).await.map(drop).unwrap_err();
         assert!(matches!(&error, CompletionError::Request(bad) if bad.param == Some("messages")), "{error}");
     }
     // A result under a signed id whose call is not there.
     let stray = request(
-        json!([{"role": "user", "content": "Go"}, {"role": "assistant", "content": "x", "tool_calls": [call]},
+        &json!([{"role": "user", "content": "Go"}, {"role": "assistant", "content": "x", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": changed["id"], "content": "y"}]),
         false,
     );
     assert!(matches!(gateway.whole(&stray, Some("auto")).await, Err(CompletionError::Request(_))));
     let mut foreign = call.clone();
     foreign["id"] = "call_abc".into();
-    let second = request(with_result(&foreign, "found"), false);
+    let second = request(&with_result(&foreign, "found"), false);
     assert_eq!(
         gateway.whole(&second, Some("auto")).await.unwrap()["choices"][0]["message"]["content"],
         "Done."

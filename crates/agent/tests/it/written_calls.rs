@@ -92,7 +92,7 @@ async fn wrong_arguments_are_answered_with_what_is_wrong() {
     let whole = gateway.whole(&question(false), None).await.unwrap();
     assert_eq!(whole["choices"][0]["message"]["content"], "42.", "{whole}");
     let second = server.requests()[1].body["messages"].to_string();
-    assert!(second.contains("b") && second.to_lowercase().contains("required"), "{second}");
+    assert!(second.contains('b') && second.to_lowercase().contains("required"), "{second}");
     let codes: Vec<&Value> =
         whole["gateway"]["calls"].as_array().unwrap().iter().map(|call| &call["code"]).collect();
     assert_eq!(codes, [&json!("VALIDATION_ERROR"), &Value::Null]);

@@ -110,10 +110,10 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     let environment = at.context.source.environment;
     let ollama = || environment.non_empty("OLLAMA_HOST").filter(|_| model.kind == ModelKind::Ollama);
     let usual = || argo.map(|(address, _)| address).or_else(|| model.kind.base_url()).map(str::to_owned);
-    match address.or_else(|| ollama().map(with_scheme)).or_else(usual) {
+    match address.or_else(|| ollama().map(|address| with_scheme(&address))).or_else(usual) {
         Some(address) if is_address(&address) => model.base_url = address,
         Some(_) => {
-            at.error("baseUrl", "must be an address with http or https, such as `https://models.example/v1`")
+            at.error("baseUrl", "must be an address with http or https, such as `https://models.example/v1`");
         }
         None => at.error("baseUrl", "is missing"),
     }
@@ -235,7 +235,7 @@ fn is_address(text: &str) -> bool {
 }
 
 /// Ollama's variable may name a host and a port only.
-fn with_scheme(address: String) -> String {
-    let address = address.trim_end_matches('/').to_owned();
-    if address.contains("://") { address } else { format!("http://{address}") }
+fn with_scheme(address: &str) -> String {
+    let address = address.trim_end_matches('/');
+    if address.contains("://") { address.to_owned() } else { format!("http://{address}") }
 }

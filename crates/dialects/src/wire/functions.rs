@@ -47,10 +47,9 @@ impl WireFormat for Functions {
         if let Some(functions) = request.tools {
             body.set_tools("functions", functions, ("", ""));
             let choice = match request.tool_choice {
-                ToolChoice::Auto => json!("auto"),
-                ToolChoice::None => json!("none"),
                 // There is no word for any of them.
-                ToolChoice::Required => json!("auto"),
+                ToolChoice::Auto | ToolChoice::Required => json!("auto"),
+                ToolChoice::None => json!("none"),
                 ToolChoice::Named(name) => json!({"name": name}),
             };
             body.set("function_call", choice);

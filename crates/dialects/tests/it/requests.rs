@@ -1,5 +1,7 @@
 //! Requests to models, as the reference of each API has them.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use gateway_dialects::Dialects;
 use gateway_dialects::calls::{ReadOptions, parse_reply};
 use gateway_dialects::history::{
@@ -181,10 +183,10 @@ fn formats_without_requests_say_which_ones_have_them() {
 
 /// A whole reply, read and written again for the same API, with its result behind it.
 #[track_caller]
-fn replayed(dialect: &str, reply: Value, expected: Value) {
+fn replayed(dialect: &str, reply: &Value, expected: &Value) {
     let dialect = Dialects::builtin().get(dialect).unwrap();
     let options = ReadOptions { protocol: Some(dialect.messages.protocol), ..ReadOptions::default() };
-    let reply = parse_reply(&reply, &options).unwrap();
+    let reply = parse_reply(reply, &options).unwrap();
     let none = TranslatedTools::default();
     let said = reply_message(&reply, &dialect, &none);
     let answered: Message = serde_json::from_value(json!({"role": "tool", "content": reply.calls.iter().map(|call|
@@ -194,19 +196,19 @@ fn replayed(dialect: &str, reply: Value, expected: Value) {
     let (written, warnings) =
         to_dialect(&[said, answered], &dialect, &none, &mut ids, &HistoryOptions::default());
     assert_eq!(warnings, []);
-    assert_eq!(Value::from(written.messages), expected);
+    assert_eq!(&Value::from(written.messages), expected);
 }
 
 #[test]
 fn replies_are_replayed_as_their_api_wants_them() {
     replayed(
         "anthropic",
-        json!({"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [
+        &json!({"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [
             {"type": "thinking", "thinking": "Hm.", "signature": "sig"},
             {"type": "redacted_thinking", "data": "xyz"},
             {"type": "text", "text": "I add."},
             {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}}]}),
-        json!([
+        &json!([
             {"role": "assistant", "content": [
                 {"type": "thinking", "thinking": "Hm.", "signature": "sig"},
                 {"type": "redacted_thinking", "data": "xyz"},
@@ -217,10 +219,10 @@ fn replies_are_replayed_as_their_api_wants_them() {
     );
     replayed(
         "openai-responses",
-        json!({"status": "completed", "output": [
+        &json!({"status": "completed", "output": [
             {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"},
             {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "add", "arguments": "{\"a\":1}"}]}),
-        json!([
+        &json!([
             {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"},
             {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{\"a\":1}", "id": "fc_1"},
             {"type": "function_call_output", "call_id": "c1", "output": "3"},
@@ -228,10 +230,10 @@ fn replies_are_replayed_as_their_api_wants_them() {
     );
     replayed(
         "gemini",
-        json!({"candidates": [{"content": {"role": "model", "parts": [
+        &json!({"candidates": [{"content": {"role": "model", "parts": [
             {"functionCall": {"name": "add", "args": {"a": 1}}, "thoughtSignature": "sig"},
             {"functionCall": {"name": "add", "args": {"a": 2}}}]}, "finishReason": "STOP"}]}),
-        json!([
+        &json!([
             {"role": "model", "parts": [
                 {"functionCall": {"id": "generated_1", "name": "add", "args": {"a": 1}}, "thoughtSignature": "sig"},
                 {"functionCall": {"id": "generated_2", "name": "add", "args": {"a": 2}}}]},
@@ -242,9 +244,9 @@ fn replies_are_replayed_as_their_api_wants_them() {
     );
     replayed(
         "openai-chat",
-        json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
+        &json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
             "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1"}}]}}]}),
-        json!([
+        &json!([
             {"role": "assistant", "content": null,
                 "tool_calls": [{"id": "c1", "type": "function",
                     "function": {"name": "add", "arguments": "{\"raw\":\"{\\\"a\\\": 1\"}"}}]},

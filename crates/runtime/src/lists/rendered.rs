@@ -103,14 +103,15 @@ impl Rendered {
     /// Names and arguments as the model knows them, for conversations. Tools have the names of the catalogue there.
     pub fn codec(&self) -> &Arc<TranslatedTools> {
         self.codec.get_or_init(|| {
-            let named = |(wire_name, entry): (&'_ Box<str>, &'_ Entry)| {
-                let tool = self.catalogue.tools().get(entry.target.index()?)?;
-                Some((wire_name.clone(), tool.public_name.clone(), entry.plan.clone()))
-            };
-            let tools: Vec<_> = self.tools.iter().filter_map(named).collect();
-            Arc::new(TranslatedTools::of(
-                tools.iter().map(|(wire, name, plan)| (wire.as_ref(), name.as_ref(), plan)),
-            ))
+            let tools: Vec<(&str, &str, &Plan)> = self
+                .tools
+                .iter()
+                .filter_map(|(wire_name, entry)| {
+                    let tool = self.catalogue.tools().get(entry.target.index()?)?;
+                    Some((&**wire_name, &*tool.public_name, &entry.plan))
+                })
+                .collect();
+            Arc::new(TranslatedTools::of(tools))
         })
     }
 

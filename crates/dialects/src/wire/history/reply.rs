@@ -17,7 +17,7 @@ pub fn reply_message(reply: &Reply, dialect: &Dialect, codec: &TranslatedTools) 
     let mut blocks = reasoning(reply, dialect);
     if !reply.text.is_empty() {
         let signature = reply.signature.iter().map(|signature| ("signature".to_owned(), json!(signature)));
-        blocks.push(Block::Text(TextBlock { text: reply.text.clone(), extra: Map::from_iter(signature) }));
+        blocks.push(Block::Text(TextBlock { text: reply.text.clone(), extra: signature.collect() }));
     }
     blocks.extend(reply.calls.iter().map(|call| Block::ToolUse(tool_use(call, codec))));
     Message::new(Role::Assistant, Content::of(blocks))
