@@ -7,6 +7,7 @@ use gateway_store::conversations::{self, ConversationError, ConversationOptions,
 use sqlx::Connection as _;
 
 use super::backend::{Backend, Store, TestClock, append, create, get, named, texts};
+use super::server::eventually;
 use crate::services::{Server, execute, new_database};
 
 /// A database of its own.
@@ -65,7 +66,7 @@ async fn a_row_that_somebody_locks_is_an_error_in_time() {
     let mut options = TestClock::new().options();
     let patient = postgres.open(&options).await;
     options.deadline = Duration::from_millis(200);
-    let store = postgres.open(&options).await;
+    let store = eventually(async || conversations::open(&postgres.location(), &options).await).await;
     let alice = named("alice");
     let id = create(&patient, &alice, "t", &["1"]).await;
     let mut other = sqlx::PgConnection::connect(&postgres.address).await.unwrap();

@@ -95,10 +95,11 @@ async fn the_files_are_for_their_owner_only() {
 async fn a_database_that_somebody_locks_is_an_error_in_time_and_works_again() {
     let file = File::new();
     let mut options = TestClock::new().options();
+    let patient = file.open(&options).await;
     options.deadline = std::time::Duration::from_millis(100);
     let store = file.open(&options).await;
     let alice = named("alice");
-    let id = create(&store, &alice, "t", &["1"]).await;
+    let id = create(&patient, &alice, "t", &["1"]).await;
     let other = rusqlite::Connection::open(file.path().join(FILE_NAME)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let update = store.update(&alice, id, conversations::Expected::Version(1), append(&["2"])).await;
@@ -109,7 +110,7 @@ async fn a_database_that_somebody_locks_is_an_error_in_time_and_works_again() {
         error.to_string(),
         format!("conversations in `{}`, updating one: no answer within 100ms", path.display())
     );
-    assert_eq!(texts(&get(&store, &alice, id).await), ["1"], "who reads does not wait for who writes");
+    assert_eq!(texts(&get(&patient, &alice, id).await), ["1"], "who reads does not wait for who writes");
     other.execute_batch("ROLLBACK").unwrap();
     drop(store);
     // Whether the late update was made is open; it was made once at most, and the version says so.
