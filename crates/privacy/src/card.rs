@@ -62,6 +62,9 @@ const ISSUERS: &[(u32, u32, &[usize])] = &[
     (9860, 9860, &[16]),
 ];
 
+/// The digits of the shortest card.
+const MIN_DIGITS: usize = 13;
+
 /// The end of the card number that begins with these groups at `start`.
 pub(crate) fn end(
     view: &View<'_>,
@@ -73,7 +76,7 @@ pub(crate) fn end(
         return None;
     }
     (1..=groups.len().min(5)).rev().find_map(|count| {
-        let groups = groups.get(..count)?;
+        let groups = groups.get(..count).filter(|groups| number::count(groups) >= MIN_DIGITS)?;
         let end = groups.last()?.end;
         let digits = number::digits(groups);
         (is_grouped(groups)
@@ -122,7 +125,7 @@ fn is_grouped(groups: &[Group]) -> bool {
         && (fours || matches!(lengths.as_slice(), [4, 6, 5 | 4] | [6, 13] | [8, 8]))
 }
 
-/// Whether the groups are a part of a longer row of groups of four, as in a hex dump. A month and a year may follow.
+/// Whether the groups are a part of a longer row of groups of four, as in a hex dump. A month and a year may follow, or another card.
 fn is_column(view: &View<'_>, start: usize, groups: &[Group]) -> bool {
     let Some(separator) = number::uniform(groups).and_then(|separator| separator.chars().next()) else {
         return false;
@@ -141,16 +144,17 @@ fn is_column(view: &View<'_>, start: usize, groups: &[Group]) -> bool {
     });
     let end = groups.last().map_or(start, |group| group.end);
     let row = groups.last().is_some_and(|group| group.len() == 4);
-    let after = row && view.column_after(end, separator) == Some(4) && !is_expiry(view, end);
+    let after = row && view.column_after(end, separator) == Some(4) && !is_expiry_or_card(view, end);
     before || after
 }
 
-/// Whether the four digits after a separator are a month and a year.
-fn is_expiry(view: &View<'_>, end: usize) -> bool {
+/// Whether the groups after a separator begin with a month and a year, or are a card themselves.
+fn is_expiry_or_card(view: &View<'_>, end: usize) -> bool {
     let next = view.next(end).map_or(end, |glyph| glyph.end);
     let groups = number::read(view, next);
-    let digits = groups.first().map(|group| number::value(&group.digits)).unwrap_or_default();
-    (1..=12).contains(&(digits / 100)) && (20..=45).contains(&(digits % 100))
+    let first = groups.first().map(|group| number::value(&group.digits)).unwrap_or_default();
+    let expiry = (1..=12).contains(&(first / 100)) && (20..=45).contains(&(first % 100));
+    expiry || groups.get(..4).is_some_and(|groups| is_grouped(groups) && is_card(&number::digits(groups)))
 }
 
 /// Whether a number of 13 digits is a product code (EAN-13), which German and Japanese products have under Visa's prefix.

@@ -239,8 +239,8 @@ mod tests {
     #[test]
     fn a_megabyte_of_anything_is_searched() {
         let detector = Detector::default();
-        for unit in ["1", "@", "a@", "+", "a@a@a.", "4242 ", "1\u{200B}"] {
-            assert_eq!(detector.find(&unit.repeat(1_000_000 / unit.len())), [], "{unit:?}");
+        for unit in ["1", "@", "a@", "+", "a@a@a.", "1234 ", "1\u{200B}"] {
+            assert_eq!(detector.find(&unit.repeat(1_000_000 / unit.len())).len(), 0, "{unit:?}");
         }
         assert_eq!(detector.find(&"a@b.co ".repeat(100_000)).len(), 100_000);
     }

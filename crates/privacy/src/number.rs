@@ -5,6 +5,9 @@ use crate::view::View;
 /// More digits than any number here has: reading stops, and the number is none.
 const MAX_DIGITS: usize = 24;
 
+/// More groups than any number here has: what follows them is not read.
+const MAX_GROUPS: usize = 8;
+
 /// What may stand between two groups of digits.
 const SEPARATORS: &[&str] =
     &[" ", "-", ".", "/", "  ", " - ", " / ", "(", " (", "-(", ")", ") ", ")-", ")/", ") - ", ") / "];
@@ -25,7 +28,7 @@ impl Group {
     }
 }
 
-/// Reads groups of digits from `position` on: all of them, up to a number of digits that nothing has.
+/// Reads groups of digits from `position` on, up to a number of digits and groups that nothing has.
 pub(crate) fn read(view: &View<'_>, position: usize) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut left = MAX_DIGITS;
@@ -45,31 +48,36 @@ pub(crate) fn read(view: &View<'_>, position: usize) -> Vec<Group> {
         if group.digits.is_empty() {
             break;
         }
-        next = separator_at(view, group.end);
+        let end = group.end;
         groups.push(group);
+        next = if groups.len() < MAX_GROUPS { separator_at(view, end) } else { None };
     }
     groups
 }
 
 /// The separator at a position and where it ends, if a digit follows.
 fn separator_at(view: &View<'_>, position: usize) -> Option<(&'static str, usize)> {
-    let mut read = String::new();
+    let mut read = [' '; 4];
     let mut end = position;
-    for _ in 0..5 {
+    for length in 0..=read.len() {
         let glyph = view.next(end)?;
         if glyph.digit().is_some() {
-            return SEPARATORS
-                .iter()
-                .find(|separator| **separator == read)
-                .map(|separator| (*separator, end));
+            let read = read.get(..length)?;
+            let is_read = |separator: &&&str| separator.chars().eq(read.iter().copied());
+            return SEPARATORS.iter().find(is_read).map(|separator| (*separator, end));
         }
         if !matches!(glyph.folded, ' ' | '-' | '.' | '/' | '(' | ')') {
             return None;
         }
-        read.push(glyph.folded);
+        *read.get_mut(length)? = glyph.folded;
         end = glyph.end;
     }
     None
+}
+
+/// The number of digits of all groups.
+pub(crate) fn count(groups: &[Group]) -> usize {
+    groups.iter().map(Group::len).sum()
 }
 
 /// The number of digits of each group.

@@ -65,8 +65,8 @@ pub(crate) fn end(
 
 /// The end of the longest beginning of `groups` that is a number and does not go on.
 fn longest(view: &View<'_>, groups: &[Group], is_number: impl Fn(&[Group]) -> bool) -> Option<usize> {
-    (1..=groups.len().min(8)).rev().find_map(|count| {
-        let groups = groups.get(..count)?;
+    (1..=groups.len()).rev().find_map(|count| {
+        let groups = groups.get(..count).filter(|groups| number::count(groups) >= MIN_NAMED)?;
         let end = groups.last()?.end;
         (is_number(groups) && !view.joined_after(end)).then_some(end)
     })

@@ -37,6 +37,7 @@ fn cards_are_found_with_the_usual_separators() {
 fn what_stands_beside_a_card_is_kept() {
     check("4242 4242 4242 4242 123", "[card] 123");
     check("4242 4242 4242 4242 1227 123", "[card] 1227 123");
+    check("4242 4242 4242 4242 5555 5555 5555 4444 4000 0566 5566 5556", "[card] [card] [card]");
     check("12/25 4242 4242 4242 4242", "12/25 [card]");
     check("4242424242424242:123", "[card]:123");
     check("4242424242424242.", "[card].");
