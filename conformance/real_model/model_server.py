@@ -8,7 +8,8 @@ import sys
 
 import xllamacpp
 
-THREADS = 2
+# Two threads wait for each other at every step: on two cores of which one is busy they are ten times slower than one.
+THREADS = 1
 
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]

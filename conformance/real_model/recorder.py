@@ -20,6 +20,14 @@ class Recorder(http.server.BaseHTTPRequestHandler):
         self.forward(self.rfile.read(int(self.headers.get("content-length", 0))))
 
     def forward(self, body):
+        self.close_connection = True
+        try:
+            self.pass_on(body)
+        except (OSError, http.client.HTTPException):
+            # One of both is gone. The other sees that the connection ends.
+            pass
+
+    def pass_on(self, body):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.upstream, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request(self.command, self.path, body, {"content-type": "application/json"})
@@ -33,7 +41,6 @@ class Recorder(http.server.BaseHTTPRequestHandler):
                 pieces.append(piece)
                 self.wfile.write(piece)
                 self.wfile.flush()
-        self.close_connection = True
         if body:
             self.server.exchanges.append((json.loads(body), b"".join(pieces).decode()))
 

@@ -33,9 +33,9 @@ CACHED = 0.95
 MANY, MOST, TOKENS, SLACK = 300, 8, 1000, 1.2
 # Seconds for the first answer with many tools.
 FIRST = 60
-# `toolUse: "prompt"` is read from the configuration but not done yet: the request goes out with native tools.
-PROMPT_IS_THERE = False
 CONTEXT = 8192
+# No question needs more than three; a model that goes in circles need not do so for long.
+ROUNDS = 5
 SETTINGS = {"temperature": 0, "seed": 7, "max_tokens": 256}
 SKIPPED = 77
 
@@ -56,7 +56,7 @@ def serving_gateway(arguments, model, servers):
     """The gateway with one model, `local`, and these servers: its port."""
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "config.json"
-        config.write_text(json.dumps({"mcpServers": servers, "models": {"local": model}}))
+        config.write_text(json.dumps({"mcpServers": servers, "models": {"local": model}, "loop": {"maxRounds": ROUNDS}}))
         with serving(arguments.bin, config, pathlib.Path(folder) / "data") as (_, port):
             wait_until_ready(port)
             yield port
@@ -158,14 +158,14 @@ def judge_questions(name, outcomes, target):
     return said, right >= target and least >= CACHED
 
 
-def judge_text(arguments, port):
+def judge_text(arguments, port, _):
     """The template as it was shipped: the model writes its calls as text, and the server reads none of them."""
     model = model_at(port, "qwen2.5-coder-1.5b-instruct")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
         return judge_questions("text", ask_all("text", gateway), TEXT)
 
 
-def judge_native(arguments, port):
+def judge_native(arguments, port, _):
     """A template whose calls the server reads, streamed."""
     model = model_at(port, "qwen2.5-coder-1.5b-instruct", text="off")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
@@ -206,7 +206,7 @@ def count_tokens(port, text):
         return len(json.load(answer)["tokens"])
 
 
-def judge_prompt(arguments, port):
+def judge_prompt(arguments, port, _):
     """A model without calls of its own, asked in two steps. It is small: what counts is that each question runs a tool and is answered."""
     model = model_at(port, "smollm2-135m-instruct", toolUse="prompt")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
@@ -214,6 +214,17 @@ def judge_prompt(arguments, port):
     ran = sum(bool(outcome.text) and any("code" not in call for call in outcome.calls) for outcome in outcomes)
     right = sum(outcome.fault is None for outcome in outcomes)
     return f"prompt {ran} of {len(outcomes)} ran a tool and were answered, {right} right", ran == len(outcomes)
+
+
+# By name: the check, its model, and the template where it is not the one in the model's file.
+CHECKS = {
+    "text": (judge_text, "qwen.gguf", None),
+    "native": (judge_native, "qwen.gguf", "native.jinja"),
+    "many": (judge_many, "qwen.gguf", None),
+    "prompt": (judge_prompt, "smollm2.gguf", None),
+}
+# `toolUse: "prompt"` is read from the configuration but not done yet: the model would be sent native tools.
+SWITCHED_OFF = ["prompt"]
 
 
 def judge(arguments):
@@ -228,26 +239,21 @@ def judge(arguments):
         return False
     arguments.fixture = find_fixture(arguments.fixture)
     verdicts, missing = [], []
-    with serving_model(cache, "qwen.gguf") as (port, exchanges):
-        verdicts.append(judge_text(arguments, port))
-        keep(arguments, "text", exchanges)
-        exchanges.clear()
-        verdicts.append(judge_many(arguments, port, exchanges))
-        keep(arguments, "many", exchanges)
-    with serving_model(cache, "qwen.gguf", "native.jinja") as (port, exchanges):
-        verdicts.append(judge_native(arguments, port))
-        keep(arguments, "native", exchanges)
-    if PROMPT_IS_THERE:
-        with serving_model(cache, "smollm2.gguf") as (port, exchanges):
-            verdicts.append(judge_prompt(arguments, port))
-            keep(arguments, "prompt", exchanges)
-    else:
-        missing.append("prompt")
+    for name, (check, model, template) in CHECKS.items():
+        if name not in arguments.only.split(","):
+            missing.append(name)
+            continue
+        with serving_model(cache, model, template) as (port, exchanges):
+            try:
+                verdicts.append(check(arguments, port, exchanges))
+            finally:
+                keep(arguments, name, exchanges)
     failed = [said for said, is_good in verdicts if not is_good]
     for said in failed:
         print(f"FAILED: {said}")
     said = "; ".join(said for said, _ in verdicts)
-    print(f"real-model: {said}; {len(verdicts) - len(failed)} good, {len(failed)} failed, {len(missing)} not run ({', '.join(missing)})")
+    left_out = f" ({', '.join(missing)})" if missing else ""
+    print(f"real-model: {said}; {len(verdicts) - len(failed)} good, {len(failed)} failed, {len(missing)} not run{left_out}")
     return bool(failed)
 
 
@@ -257,6 +263,8 @@ def main():
     parser.add_argument("--fixture", help="the fixture; built where it is not given")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/real-model"))
+    checks = ",".join(name for name in CHECKS if name not in SWITCHED_OFF)
+    parser.add_argument("--only", default=checks, metavar="CHECKS", help=f"comma-separated checks (default: {checks})")
     parser.add_argument("--transcripts", help="folder for what gateway and model said to each other")
     conclude(judge, parser)
 
