@@ -92,10 +92,10 @@ def read_stream(lines):
     """What a stream of chunks says, as one answer."""
     whole = {"choices": [{"message": {"content": ""}}]}
     for line in lines:
-        data = line.decode().removeprefix("data: ").strip()
-        if not data or data == "[DONE]":
+        # Between the chunks stand empty lines, and comments that keep the connection open.
+        if not line.startswith(b"data: {"):
             continue
-        chunk = json.loads(data)
+        chunk = json.loads(line.removeprefix(b"data: "))
         whole.update({key: chunk[key] for key in ("usage", "gateway", "error") if key in chunk})
         for choice in chunk.get("choices", []):
             whole["choices"][0]["message"]["content"] += choice["delta"].get("content") or ""
