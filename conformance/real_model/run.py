@@ -174,7 +174,7 @@ def judge_native(arguments, port, _):
 
 def judge_many(arguments, port, exchanges):
     """The first question with hundreds of tools, of which few are sent."""
-    named = {tool["name"]: tool for _, tool in kit.corpus(kit.data_dir(None))}
+    named = {tool["name"]: tool for _, tool in kit.corpus(kit.data_dir(arguments.data))}
     tools = list(named.values())[:: max(1, len(named) // MANY)][:MANY]
     question = QUESTIONS[0]
     model = model_at(port, "qwen2.5-coder-1.5b-instruct", tools={"max": MOST, "maxTokens": TOKENS})
@@ -263,6 +263,7 @@ def main():
     parser.add_argument("--fixture", help="the fixture; built where it is not given")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/real-model"))
+    parser.add_argument("--data", help="folder with corpus/ (default: ../shared, else target/data)")
     checks = ",".join(name for name in CHECKS if name not in SWITCHED_OFF)
     parser.add_argument("--only", default=checks, metavar="CHECKS", help=f"comma-separated checks (default: {checks})")
     parser.add_argument("--transcripts", help="folder for what gateway and model said to each other")
