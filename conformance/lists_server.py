@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An MCP server over stdio that lists the tools of a file and runs none of them: lists_server.py FILE"""
+"""An MCP server over stdio that lists the tools of a file and runs none of them, whatever it answers: lists_server.py FILE"""
 import json
 import sys
 
@@ -15,6 +15,8 @@ for line in sys.stdin:
         answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": about}
     elif message["method"] == "tools/list":
         answer["result"] = {"tools": tools}
+    elif message["method"] == "tools/call":
+        answer["result"] = {"content": [{"type": "text", "text": f"{message['params']['name']} is done"}]}
     elif message["method"] == "ping":
         answer["result"] = {}
     else:

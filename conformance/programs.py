@@ -1,4 +1,4 @@
-"""Programs that the runners of clients/, protocol/ and servers/ install, start and end."""
+"""Programs that the runners of clients/, protocol/, real_model/ and servers/ install, start and end."""
 
 import contextlib
 import os
@@ -23,9 +23,10 @@ class Unusable(Exception):
 
 
 class Process:
-    """A program that runs as long as the block does; what it says on standard error is shown unless `stderr` says otherwise."""
+    """A program that runs as long as the block does; what it says on standard error is shown unless `stderr` says otherwise.
+    With `own_group` a signal from the terminal reaches only this script, which ends the program itself."""
 
-    def __init__(self, command, environment=None, stderr=None):
+    def __init__(self, command, environment=None, stderr=None, own_group=False):
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -33,6 +34,7 @@ class Process:
             stderr=stderr,
             text=True,
             env={**os.environ, **(environment or {})},
+            start_new_session=own_group,
         )
         self.lines = []
         self.came = threading.Condition()
