@@ -45,6 +45,9 @@ pub struct CallReport {
 /// The result of a call for which there was no time.
 const NO_TIME: &str = "The call was stopped: the time for this message is over. It may have run.";
 
+/// The result of a call that would have been one too many.
+const TOO_MANY: &str = "The call was not made: there were too many calls for this message.";
+
 impl Run<'_> {
     /// Runs calls, and adds their results to the conversation.
     pub(super) async fn run_calls(
@@ -62,9 +65,15 @@ impl Run<'_> {
         }
         let (tools, deadline) = (Arc::clone(&self.agent.tools), self.deadline);
         let mut running = Vec::with_capacity(calls.len());
-        for call in calls.iter().cloned() {
+        let left = self.agent.limits.calls.saturating_sub(self.finished.calls.len());
+        for (index, call) in calls.iter().cloned().enumerate() {
             let (tools, offer) = (Arc::clone(&tools), Arc::clone(offer));
-            running.push(async move { run_call(tools.as_ref(), &offer, &call, deadline).await }.boxed());
+            running.push(if index < left {
+                async move { run_call(tools.as_ref(), &offer, &call, deadline).await }.boxed()
+            } else {
+                // Each call needs a result, else no API takes the conversation.
+                std::future::ready(not_run(TOO_MANY, code::CANCELLED, Duration::ZERO)).boxed()
+            });
         }
         let mut outcomes = stream::iter(running).buffered(self.agent.limits.at_once);
         let mut verdict = Verdict::GoOn;
@@ -110,13 +119,12 @@ async fn run_call(
     deadline: tokio::time::Instant,
 ) -> ToolOutcome {
     let begun = tokio::time::Instant::now();
-    tokio::time::timeout_at(deadline, tools.call(offer, call)).await.unwrap_or_else(|_| ToolOutcome {
-        result: error_result(NO_TIME),
-        code: Some(code::TIMEOUT),
-        is_bad: false,
-        ran_on: None,
-        duration: begun.elapsed(),
-    })
+    let outcome = tokio::time::timeout_at(deadline, tools.call(offer, call)).await;
+    outcome.unwrap_or_else(|_| not_run(NO_TIME, code::TIMEOUT, begun.elapsed()))
+}
+
+fn not_run(reason: &str, code: &'static str, duration: Duration) -> ToolOutcome {
+    ToolOutcome { result: error_result(reason), code: Some(code), is_bad: false, ran_on: None, duration }
 }
 
 /// The arguments as the model wrote them, as JSON.

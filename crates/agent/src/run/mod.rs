@@ -279,6 +279,8 @@ impl<'a> Run<'a> {
         }
         match verdict {
             Verdict::GoOn => Ok(false),
+            // Where it would have been the last round anyway, the bound is the reason.
+            Verdict::Stop(_) if self.finished.rounds.len() >= self.agent.limits.rounds => Ok(false),
             Verdict::Stop(text) => {
                 self.say(text.clone()).await?;
                 self.finished.stop = Stop::Stuck(text);
