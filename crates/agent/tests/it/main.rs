@@ -1,10 +1,15 @@
 //! The loop over scripted models, and as Chat Completions.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "what goes wrong here is the test's failure"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong here is the test's failure")]
 
+mod cancel;
+mod caps;
+mod careful;
+mod errors;
+mod faults;
 mod gateway;
 mod mixed_turns;
+mod models;
+mod proxied;
+mod retries;
+mod text;
+mod tools;
