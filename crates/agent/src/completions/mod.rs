@@ -14,7 +14,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
 use gateway_runtime::progress::{Step, until_done};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 pub use self::proxy::{Proxied, ProxiedBody};
@@ -92,10 +92,8 @@ impl CompletionError {
             Self::Agent(AgentError::Model(error)) => match &error.failure {
                 ModelFailure::Status { status, body, .. } => {
                     // What the API says of itself is more exact than anything that we could say.
-                    if let Some(error) =
-                        body.as_ref().and_then(|body| body.get("error")).filter(|error| error.is_object())
-                    {
-                        return json!({"error": error});
+                    if let Some(error) = body.as_ref().and_then(|body| body.get("error")?.as_object()) {
+                        return json!({"error": completed(error.clone(), *status)});
                     }
                     (status_type(*status), None, None)
                 }
@@ -114,6 +112,18 @@ impl CompletionError {
         };
         json!({"error": {"message": self.to_string(), "type": kind, "param": param, "code": code}})
     }
+}
+
+/// Another API's error with the members that clients of Chat Completions read.
+fn completed(mut error: Map<String, Value>, status: u16) -> Map<String, Value> {
+    for (key, usual) in [("type", status_type(status).into()), ("param", Value::Null), ("code", Value::Null)]
+    {
+        error.entry(key).or_insert(usual);
+    }
+    if let Some(code @ Value::Number(_)) = error.get_mut("code") {
+        *code = code.to_string().into();
+    }
+    error
 }
 
 fn status_type(status: u16) -> &'static str {

@@ -7,6 +7,7 @@ use futures_util::Stream;
 use gateway_config::ModelKind;
 use gateway_protocol::{RawJson, RawObject};
 use http::{HeaderMap, HeaderName};
+use serde_json::value::RawValue;
 
 use super::{BadRequest, CompletionError};
 use crate::error::AgentError;
@@ -57,6 +58,13 @@ fn with_model(body: &Bytes, model: &str) -> Result<Bytes, CompletionError> {
     let raw = RawJson::parse(body.clone()).map_err(|error| unreadable(&error))?;
     let mut members = RawObject::parse(&raw).map_err(|error| unreadable(&error))?;
     let named = RawJson::of(model).map_err(|error| unreadable(&error))?;
+    let around = members.get("model").map(RawValue::get).and_then(|old| {
+        let start = old.as_ptr().addr().checked_sub(raw.as_bytes().as_ptr().addr())?;
+        Some((raw.as_bytes().get(..start)?, raw.as_bytes().get(start + old.len()..)?))
+    });
+    if let Some((before, after)) = around {
+        return Ok([before, named.as_bytes(), after].concat().into());
+    }
     members.set("model", &named).map_err(|error| unreadable(&error))?;
     let written = members.to_raw().map_err(|error| unreadable(&error))?;
     Ok(Bytes::copy_from_slice(written.as_bytes()))

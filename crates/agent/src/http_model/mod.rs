@@ -119,10 +119,7 @@ impl HttpModel {
         let request = self.client.post(url).headers(self.headers.clone()).body(body);
         let response = tokio::time::timeout(self.timeout, request.send()).await;
         let response = response.map_err(|_| self.error(ModelFailure::Timeout(self.timeout)))?;
-        response.map_err(|error| {
-            let failure = ModelFailure::Connection(http_client::explain(error));
-            self.error(refusal::hidden(failure, &self.secrets))
-        })
+        response.map_err(|error| self.error(refusal::hidden(refusal::not_answered(error), &self.secrets)))
     }
 
     /// The body of such an answer, which may send nothing for as long as the API may.
@@ -160,7 +157,7 @@ impl HttpModel {
         let request = self.client.post(url).headers(self.headers.clone()).body(body);
         let response = tokio::time::timeout(self.timeout, request.send()).await;
         let response = response.map_err(|_| ModelFailure::Timeout(self.timeout))?;
-        let response = response.map_err(|error| ModelFailure::Connection(http_client::explain(error)))?;
+        let response = response.map_err(refusal::not_answered)?;
         if response.status().is_success() {
             return Ok(response);
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
+use gateway_builtin::http_client::explain;
 use gateway_process::Secrets;
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
@@ -26,7 +27,11 @@ pub(super) async fn read(response: Response, timeout: Duration) -> ModelFailure 
     let retry_after = retry_after(response.headers(), Timestamp::now());
     let body = first_bytes(response, timeout).await;
     let parsed: Option<Value> = serde_json::from_slice(&body).ok();
-    let message = parsed.as_ref().and_then(message_of).unwrap_or_else(|| plain_text(&body, status));
+    let message = match status {
+        // Whatever it says, it is not for those who do not follow.
+        300..=399 => explain_status(status).to_owned(),
+        _ => parsed.as_ref().and_then(message_of).unwrap_or_else(|| plain_text(&body, status)),
+    };
     ModelFailure::Status { status, message, body: parsed.filter(Value::is_object).map(Box::new), retry_after }
 }
 
@@ -43,6 +48,17 @@ pub(crate) fn message_of(body: &Value) -> Option<String> {
     })
 }
 
+/// Why a request could not be sent, or was not answered.
+pub(super) fn not_answered(error: reqwest::Error) -> ModelFailure {
+    let what = if error.is_connect() { "cannot be reached" } else { "gave no answer" };
+    ModelFailure::Connection(format!("{what}: {}", explain(error)))
+}
+
+/// Why an answer ended too early.
+pub(super) fn broken_off(error: reqwest::Error) -> ModelFailure {
+    ModelFailure::Connection(format!("broke off: {}", explain(error)))
+}
+
 /// Says what a status means where the API has no words for it.
 pub(crate) fn explain_status(status: u16) -> &'static str {
     match status {
@@ -50,6 +66,7 @@ pub(crate) fn explain_status(status: u16) -> &'static str {
         401 | 403 => "the key is missing or is not accepted",
         404 => "there is no such address or model; check `baseUrl` and `model`",
         429 => "too many requests",
+        502..=504 => "a proxy in front of it got no answer from it",
         _ => "no further words",
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _, stream};
-use gateway_builtin::http_client::{explain, media_type};
+use gateway_builtin::http_client::media_type;
 use gateway_dialects::calls::{ReadOptions, Reply, TextScan, parse_reply};
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::stream::{Assembler, Outcome, StreamEvent, StreamOptions, StreamedCall};
@@ -14,17 +14,20 @@ use gateway_protocol::{Line, LineSplitter, SseParser};
 use reqwest::Response;
 use serde_json::Value;
 
-use super::refusal::message_of;
+use super::refusal::{broken_off, message_of};
 use crate::error::ModelFailure;
 
 /// Bytes of a whole reply.
-const WHOLE_BYTES: usize = 64 << 20;
+const WHOLE_BYTES: usize = 32 << 20;
 
 /// Bytes of one event or line.
 const EVENT_BYTES: usize = 16 << 20;
 
 /// The last event of some streams.
 const DONE: &[u8] = b"[DONE]";
+
+/// How long after it the end of the body is waited for, so that the connection can be used again.
+const PARTING: Duration = Duration::from_millis(250);
 
 /// What arrives, or why nothing more does.
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<StreamEvent, ModelFailure>> + Send>>;
@@ -88,7 +91,7 @@ async fn whole_body(response: Response, timeout: Duration) -> Result<BytesMut, M
             Ok(Some(Ok(_))) => {
                 return Err(ModelFailure::Malformed(format!("the reply has more than {WHOLE_BYTES} bytes")));
             }
-            Ok(Some(Err(error))) => return Err(ModelFailure::Connection(explain(error))),
+            Ok(Some(Err(error))) => return Err(broken_off(error)),
             Ok(None) => return Ok(body),
             Err(_) => return Err(ModelFailure::Timeout(timeout)),
         }
@@ -97,6 +100,10 @@ async fn whole_body(response: Response, timeout: Duration) -> Result<BytesMut, M
 
 fn unreadable(body: &[u8], cause: &str) -> ModelFailure {
     let start = String::from_utf8_lossy(body.get(..body.len().min(200)).unwrap_or_default()).into_owned();
+    // The two bytes that begin a gzip file.
+    if body.starts_with(b"\x1f\x8b") {
+        return ModelFailure::Malformed("the reply is compressed, which was not asked for".to_owned());
+    }
     let what = match start.trim_start().chars().next() {
         None => return ModelFailure::Malformed("the reply is empty".to_owned()),
         Some('<') => "a page in HTML; check `baseUrl`".to_owned(),
@@ -114,9 +121,12 @@ pub(super) struct ReplyReader {
     ready: VecDeque<StreamEvent>,
     /// Whether the API said that the reply is over.
     is_over: bool,
+    /// Whether nothing follows, not even what the reply cost.
+    is_done: bool,
     /// Whether anything was read at all.
     has_begun: bool,
     timeout: Duration,
+    protocol: Protocol,
     state: State,
 }
 
@@ -150,8 +160,10 @@ impl ReplyReader {
             assembler: Assembler::new(protocol, options),
             ready: VecDeque::new(),
             is_over: false,
+            is_done: false,
             has_begun: false,
             timeout,
+            protocol,
             state: State::Reading,
         }
     }
@@ -188,13 +200,15 @@ impl ReplyReader {
 
     /// Reads one piece.
     async fn read(&mut self) -> Result<(), ModelFailure> {
-        let piece = tokio::time::timeout(self.timeout, self.pieces.next()).await;
-        match piece.map_err(|_| ModelFailure::Timeout(self.timeout))? {
-            Some(Ok(piece)) => self.take(&piece),
-            // Some servers do not end the last chunk of a transfer. What is over is over.
-            Some(Err(_)) if self.is_over => self.end(),
-            Some(Err(error)) => Err(ModelFailure::Connection(explain(error))),
-            None => self.end(),
+        let patience = if self.is_done { self.timeout.min(PARTING) } else { self.timeout };
+        match tokio::time::timeout(patience, self.pieces.next()).await {
+            Ok(Some(Ok(_))) if self.is_done => Ok(()),
+            Ok(Some(Ok(piece))) => self.take(&piece),
+            // Some servers do not end the last chunk of a transfer, or the transfer. What is over is over.
+            Ok(Some(Err(_))) | Err(_) if self.is_over => self.end(),
+            Ok(Some(Err(error))) => Err(broken_off(error)),
+            Ok(None) => self.end(),
+            Err(_) => Err(ModelFailure::Timeout(self.timeout)),
         }
     }
 
@@ -241,12 +255,15 @@ impl ReplyReader {
         }
         self.has_begun = true;
         if data == DONE {
-            self.is_over = true;
+            (self.is_over, self.is_done) = (true, true);
             return Ok(());
         }
-        let chunk = gateway_dialects::from_slice(data).map_err(|error| {
+        let chunk: Value = gateway_dialects::from_slice(data).map_err(|error| {
             ModelFailure::Malformed(format!("an event of the stream is no JSON: {error}"))
         })?;
+        self.is_done |= is_last(self.protocol, &chunk);
+        // Not every server has a word for why.
+        self.is_over |= self.is_done;
         let events = self.assembler.push(&chunk);
         self.is_over |= events.iter().any(|event| matches!(event, StreamEvent::Stop(_)));
         self.ready.extend(events);
@@ -259,17 +276,33 @@ impl ReplyReader {
             // The last line needs no end.
             splitter.buffer().extend_from_slice(b"\n");
             while let Some(line) = self.next_line()? {
-                self.document(&line)?;
+                // A part of a line is what the connection left of it.
+                self.document(&line).map_err(|_| ended_early())?;
             }
         }
         if !self.has_begun {
             return Err(ModelFailure::Malformed("the reply is empty".to_owned()));
         }
         if !self.is_over {
-            return Err(ModelFailure::Connection("the stream ended before the reply did".to_owned()));
+            return Err(ended_early());
         }
         self.ready.extend(self.assembler.finish());
         self.state = State::Ended;
         Ok(())
     }
+}
+
+/// Whether nothing follows this event of a stream. Where the API has no such event, `[DONE]` or the end of the body says so.
+fn is_last(protocol: Protocol, chunk: &Value) -> bool {
+    let kind = || chunk.get("type").and_then(Value::as_str);
+    match protocol {
+        Protocol::Messages => kind() == Some("message_stop"),
+        Protocol::Responses => matches!(kind(), Some("response.completed" | "response.incomplete")),
+        Protocol::OllamaChat => chunk.get("done") == Some(&Value::Bool(true)),
+        _ => false,
+    }
+}
+
+fn ended_early() -> ModelFailure {
+    ModelFailure::Connection("the stream ended before the reply did".to_owned())
 }

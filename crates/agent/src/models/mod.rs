@@ -2,11 +2,14 @@
 
 mod listing;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesOrdered;
 use gateway_builtin::http_client;
 use gateway_config::{ModelKind, ModelSpec, ToolDialect};
 use gateway_dialects::calls::text::TextCalls;
@@ -38,6 +41,18 @@ struct Entry {
     client: Client,
     /// What the API lists, where the entry stands for all of it.
     listing: Listing,
+}
+
+impl Entry {
+    /// The names of its models.
+    async fn names(&self) -> (&Self, Arc<[String]>) {
+        let names = if self.spec.lists_models {
+            self.listing.get(&self.spec, &self.client, Instant::now()).await
+        } else {
+            Arc::from([self.spec.name.clone()])
+        };
+        (self, names)
+    }
 }
 
 /// A model, and what the configuration says of it.
@@ -121,16 +136,13 @@ impl Models {
         Ok(chosen)
     }
 
-    /// The names that callers may send, with the entry that each belongs to.
+    /// The names that callers may send, each once, with the entry that it belongs to.
     pub async fn list(&self) -> Vec<(String, Arc<ModelSpec>)> {
+        let mut seen = HashSet::new();
         let mut listed = Vec::new();
-        for entry in &self.entries {
-            if entry.spec.lists_models {
-                let names = entry.listing.get(&entry.spec, &entry.client, Instant::now()).await;
-                listed.extend(names.iter().map(|name| (name.clone(), Arc::clone(&entry.spec))));
-            } else {
-                listed.push((entry.spec.name.clone(), Arc::clone(&entry.spec)));
-            }
+        for (entry, names) in join_all(self.entries.iter().map(Entry::names)).await {
+            let fresh = names.iter().filter(|name| seen.insert((*name).clone()));
+            listed.extend(fresh.map(|name| (name.clone(), Arc::clone(&entry.spec))));
         }
         listed
     }
@@ -143,8 +155,9 @@ impl Models {
             return Some((entry, api_name));
         }
         let several: Vec<&Entry> = self.entries.iter().filter(|entry| entry.spec.lists_models).collect();
-        for entry in &several {
-            let names = entry.listing.get(&entry.spec, &entry.client, Instant::now()).await;
+        // All are asked at once, so that those that do not answer cost their time once; the first that has the name wins.
+        let mut lists: FuturesOrdered<_> = several.iter().map(|entry| entry.names()).collect();
+        while let Some((entry, names)) = lists.next().await {
             if names.iter().any(|listed| listed == name) {
                 return Some((entry, name.to_owned()));
             }
@@ -235,9 +248,12 @@ fn model_dialects(
             spec.kind.name(),
         ));
     }
-    let careful = match spoken {
-        Protocol::Chat => choose(Some("ollama-openai"), &Compat::Auto),
-        _ => choose(Some(&usual.name), &Compat::Named("universal".to_owned())),
+    let careful = if spoken == Protocol::Chat {
+        choose(Some("ollama-openai"), &Compat::Auto)
+    } else {
+        // The name of a layered dialect is no name that can be chosen.
+        let base = usual.name.split('+').next().unwrap_or(&usual.name);
+        choose(Some(base), &Compat::Named("universal".to_owned()))
     };
     let careful =
         careful.ok().filter(|careful| careful.messages.protocol == spoken && careful.name != usual.name);

@@ -217,11 +217,11 @@ impl<'a> Asking<'a> {
             self.is_careful = true;
             return true;
         }
-        let has_next = self.current + 1 < self.models.len();
+        let next = self.models.get(self.current + 1);
         let is_lost = error.failure.is_passing() || matches!(error.failure, ModelFailure::Malformed(_));
-        if is_lost && has_next {
-            tracing::warn!(%error, "The next model is asked.");
-            self.notices.push(format!("{error}; the next model was asked"));
+        if let (true, Some(next)) = (is_lost, next) {
+            tracing::warn!(%error, next = next.name(), "The next model is asked.");
+            self.notices.push(format!("{error}; model `{}` was asked", next.name()));
             self.current += 1;
             self.is_careful = false;
             return true;

@@ -50,6 +50,9 @@ pub struct CallReport {
 /// The result of a call for which there was no time.
 const NO_TIME: &str = "The call was stopped: the time for this message is over. It may have run.";
 
+/// The result of a call that would have been one too many.
+const TOO_MANY: &str = "The call was not made: there were too many calls for this message.";
+
 impl Run<'_> {
     /// Runs calls, and adds their results to the conversation.
     pub(super) async fn run_calls(
@@ -108,14 +111,20 @@ impl Run<'_> {
         offer: &Arc<Offer>,
     ) -> Result<BoxStream<'static, ToolOutcome>, AgentError> {
         let deadline = self.deadline;
+        let left = self.agent.limits.calls.saturating_sub(self.finished.calls.len());
         let mut running = Vec::with_capacity(calls.len());
-        for call in calls.iter().cloned() {
+        for (index, call) in calls.iter().cloned().enumerate() {
             let event = Event::CallBegins {
                 id: call.id.as_str().to_owned(),
                 name: call.name.clone(),
                 arguments: arguments_text(&call),
             };
             self.emit(event).await?;
+            if index >= left {
+                // Each call needs a result, else no API takes the conversation.
+                running.push(std::future::ready(not_run(TOO_MANY, code::CANCELLED, Duration::ZERO)).boxed());
+                continue;
+            }
             let (tools, offer) = (Arc::clone(&self.agent.tools), Arc::clone(offer));
             let reader = self.keeper.clone().filter(|_| self.asking.is_reader(&call.name));
             running.push(
@@ -189,13 +198,12 @@ async fn run_call(
     deadline: tokio::time::Instant,
 ) -> ToolOutcome {
     let begun = tokio::time::Instant::now();
-    tokio::time::timeout_at(deadline, tools.call(offer, call)).await.unwrap_or_else(|_| ToolOutcome {
-        result: error_result(NO_TIME),
-        code: Some(code::TIMEOUT),
-        is_bad: false,
-        ran_on: None,
-        duration: begun.elapsed(),
-    })
+    let outcome = tokio::time::timeout_at(deadline, tools.call(offer, call)).await;
+    outcome.unwrap_or_else(|_| not_run(NO_TIME, code::TIMEOUT, begun.elapsed()))
+}
+
+fn not_run(reason: &str, code: &'static str, duration: Duration) -> ToolOutcome {
+    ToolOutcome { result: error_result(reason), code: Some(code), is_bad: false, ran_on: None, duration }
 }
 
 /// The arguments as the model wrote them, as JSON.

@@ -12,6 +12,14 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
+    /// Why it ends, if it does.
+    pub(super) fn reason(self) -> Option<String> {
+        match self {
+            Self::GoOn => None,
+            Self::Stop(text) => Some(text),
+        }
+    }
+
     /// The first of two that stops.
     pub(super) fn or(self, other: Self) -> Self {
         if self == Self::GoOn { other } else { self }

@@ -304,7 +304,9 @@ impl<'a> Run<'a> {
 
     /// Goes on, or says why not. Says whether the loop is over.
     async fn obey(&mut self, verdict: Verdict) -> Result<bool, AgentError> {
-        let Verdict::Stop(text) = verdict else { return Ok(false) };
+        // Where it was the last round anyway, the bound is the reason.
+        let is_last = self.finished.rounds.len() >= self.agent.limits.rounds;
+        let Some(text) = verdict.reason().filter(|_| !is_last) else { return Ok(false) };
         self.say(text.clone()).await?;
         self.finished.stop = Stop::Stuck(text);
         Ok(true)

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -16,7 +17,7 @@ use gateway_runtime::owner::Owner;
 use gateway_store::CallLog;
 use gateway_testkit::models::{ModelServer, Script, ServerOptions, Wire};
 use gateway_upstream::{Endpoint, Fleet, FleetOptions, UpstreamSpec};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A gateway, whose model is called `m`.
 pub(crate) struct Gateway {
@@ -63,7 +64,12 @@ pub(crate) async fn model_of(wire: Wire, server: &ModelServer) -> Arc<dyn Model>
 impl Gateway {
     /// With the demo tools and these settings.
     pub(crate) fn new(config: ServiceConfig) -> Self {
-        let fleet = Fleet::start(vec![UpstreamSpec::new("demo", Endpoint::Demo)], FleetOptions::default());
+        Self::with_servers(config, vec![UpstreamSpec::new("demo", Endpoint::Demo)])
+    }
+
+    /// With the tools of these servers.
+    pub(crate) fn with_servers(config: ServiceConfig, servers: Vec<UpstreamSpec>) -> Self {
+        let fleet = Fleet::start(servers, FleetOptions::default());
         let log = CallLog::in_memory(&gateway_store::Options::default()).unwrap();
         let runtime = Runtime::new(config, fleet, Dialects::builtin(), log);
         let completions = Completions::new(runtime.clone(), Store::new(runtime.config()));
@@ -106,6 +112,18 @@ impl Gateway {
         }
     }
 
+    /// An answer that is not streamed, whoever wrote it.
+    pub(crate) async fn whole_or_proxied(&self, request: &Value, tools: Option<&str>) -> Vec<u8> {
+        match self.complete(request, tools, None).await.unwrap() {
+            Completion::Whole(body) => body.to_vec(),
+            Completion::Proxied(proxied) => {
+                let pieces: Vec<_> = proxied.body.collect().await;
+                pieces.into_iter().flat_map(Result::unwrap).collect()
+            }
+            Completion::Stream(_) => panic!("it is streamed"),
+        }
+    }
+
     /// The data of a stream's events without the last, which has to be `[DONE]`; or why it failed.
     pub(crate) async fn streamed(
         &self,
@@ -119,7 +137,12 @@ impl Gateway {
         while let Some(item) = items.next().await {
             match item {
                 StreamItem::Bytes(bytes) => text.extend_from_slice(&bytes),
-                StreamItem::Failed(error) => return Err(error),
+                StreamItem::Failed(error) => {
+                    let text = String::from_utf8(text).unwrap();
+                    assert!(!text.contains("[DONE]"), "it broke off, and says that it is complete: {text}");
+                    assert!(items.next().await.is_none(), "something follows the failure");
+                    return Err(error);
+                }
             }
         }
         let text = String::from_utf8(text).unwrap();
@@ -128,6 +151,36 @@ impl Gateway {
         assert_eq!(events.pop(), Some("[DONE]"), "{text}");
         Ok(events.iter().map(|event| serde_json::from_str(event).unwrap()).collect())
     }
+
+    /// The text of an answer to a plain question, streamed or not, with the demo tools.
+    pub(crate) async fn text(&self, stream: bool) -> Result<String, CompletionError> {
+        if stream {
+            return self.streamed(&question(true), None).await.map(|chunks| joined(&chunks, "content"));
+        }
+        let whole = self.whole(&question(false), None).await?;
+        Ok(whole["choices"][0]["message"]["content"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// How many calls of tools the log has.
+    pub(crate) fn calls(&self) -> i64 {
+        let log = self.runtime.log();
+        log.flush(Duration::from_secs(10)).unwrap();
+        log.last_id()
+    }
+}
+
+/// A plain question to the model `m`.
+pub(crate) fn question(stream: bool) -> Value {
+    json!({"model": "m", "stream": stream, "stream_options": {"include_usage": true},
+        "messages": [{"role": "user", "content": "How much is 15 and 27?"}]})
+}
+
+/// What the gateway says of its own in an answer, streamed or not.
+pub(crate) async fn gateway_member(gateway: &Gateway, stream: bool) -> Value {
+    if stream {
+        return gateway.streamed(&question(true), None).await.unwrap().pop().unwrap()["gateway"].take();
+    }
+    gateway.whole(&question(false), None).await.unwrap()["gateway"].take()
 }
 
 /// The text under `key` of a stream's chunks, joined.

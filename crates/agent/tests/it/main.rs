@@ -1,8 +1,18 @@
 //! The loop over scripted models, and as Chat Completions.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong here is the test's failure")]
 
+mod cancel;
+mod caps;
+mod careful;
+mod errors;
+mod faults;
 mod gateway;
 mod long_results;
 mod mixed_turns;
+mod models;
+mod proxied;
+mod retries;
 mod selection;
+mod text;
+mod tools;
 mod written_calls;

@@ -1,0 +1,107 @@
+//! Errors have the shape of Chat Completions, whatever went wrong.
+
+use std::time::Duration;
+
+use gateway_agent::completions::{BadRequest, CompletionError};
+use gateway_agent::{AgentError, ModelError, ModelFailure, UnknownModel};
+use gateway_runtime::failure::Failure;
+use serde_json::{Value, json};
+
+fn model(failure: ModelFailure) -> CompletionError {
+    CompletionError::Agent(AgentError::Model(ModelError { model: "m".to_owned(), failure }))
+}
+
+fn status(status: u16, body: Option<Value>) -> CompletionError {
+    model(ModelFailure::Status {
+        status,
+        message: "No.".to_owned(),
+        body: body.map(Box::new),
+        retry_after: None,
+    })
+}
+
+#[track_caller]
+fn check(error: &CompletionError, message: &str, kind: &str, param: Option<&str>, code: Option<&str>) {
+    let expected = json!({"error": {"message": message, "type": kind, "param": param, "code": code}});
+    assert_eq!(error.body(), expected);
+}
+
+#[test]
+fn wrong_requests_name_the_member() {
+    let bad = BadRequest { message: "\"model\" must be a text".to_owned(), param: Some("model") };
+    check(&bad.into(), "\"model\" must be a text", "invalid_request_error", Some("model"), None);
+}
+
+#[test]
+fn unknown_models_have_the_code_that_clients_look_for() {
+    let message = "no model is called `x`".to_owned();
+    let unknown = UnknownModel { message: message.clone(), known: Vec::new() };
+    check(&unknown.into(), &message, "invalid_request_error", Some("model"), Some("model_not_found"));
+}
+
+#[test]
+fn statuses_have_the_types_that_clients_look_for() {
+    for (code, kind) in [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (403, "authentication_error"),
+        (404, "invalid_request_error"),
+        (429, "rate_limit_error"),
+        (500, "server_error"),
+        (529, "server_error"),
+    ] {
+        check(&status(code, None), &format!("model `m`: answered {code}: No."), kind, None, None);
+        // Errors of other APIs that are no object are not passed on as they are.
+        let text = Some(json!({"error": "model not found"}));
+        check(&status(code, text), &format!("model `m`: answered {code}: No."), kind, None, None);
+    }
+}
+
+#[test]
+fn the_apis_own_error_is_passed_on() {
+    let own = json!({"message": "Too long", "type": "invalid_request_error", "param": "messages",
+        "code": "context_length_exceeded", "new": 1});
+    assert_eq!(status(400, Some(json!({"error": own}))).body(), json!({"error": own}));
+}
+
+#[test]
+fn errors_of_other_apis_have_the_members_that_clients_read() {
+    let anthropic = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let google = json!({"error": {"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}});
+    for body in [anthropic, google] {
+        let written = status(503, Some(body)).body();
+        let error = &written["error"];
+        assert!(error["message"].is_string() && error["type"].is_string(), "{written}");
+        assert!(error["code"].is_string() || error["code"].is_null(), "{written}");
+        assert!(error.as_object().unwrap().contains_key("param"), "{written}");
+    }
+}
+
+#[test]
+fn what_happened_to_the_model_has_a_code() {
+    let text = || "x".to_owned();
+    for (failure, kind, code) in [
+        (ModelFailure::Timeout(Duration::from_secs(3)), "timeout_error", Some("model_timeout")),
+        (ModelFailure::Connection(text()), "server_error", Some("model_unreachable")),
+        (ModelFailure::Stream(text()), "server_error", Some("model_error")),
+        (ModelFailure::Malformed(text()), "server_error", Some("model_error")),
+        (ModelFailure::Request(text()), "invalid_request_error", None),
+    ] {
+        let message = format!("model `m`: {failure}");
+        check(&model(failure), &message, kind, None, code);
+    }
+}
+
+#[test]
+fn what_happened_in_the_loop_has_a_code() {
+    for (error, code) in [
+        (AgentError::Limit("exceeded max turns (10)".to_owned()), "limit_exceeded"),
+        (AgentError::Empty { model: "m".to_owned(), times: 3 }, "empty_answer"),
+        (AgentError::Journal("disk full".to_owned()), "store_unavailable"),
+        (AgentError::Gone, "cancelled"),
+        (AgentError::Tools(Failure::Internal("x".to_owned())), Failure::Internal(String::new()).code()),
+    ] {
+        let message = error.to_string();
+        check(&error.into(), &message, "server_error", None, Some(code));
+    }
+}

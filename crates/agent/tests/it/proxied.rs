@@ -1,0 +1,163 @@
+//! Requests that need nothing of the gateway.
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use gateway_agent::completions::{Completion, CompletionError, Proxied};
+use gateway_agent::{AgentError, ModelFailure};
+use gateway_runtime::context::RequestContext;
+use gateway_testkit::models::{Fault, ModelServer, Reply, Script, Step, Wire};
+use serde_json::{Value, json};
+
+use crate::gateway::{Gateway, question};
+
+/// Wires whose API takes requests as callers write them.
+const PROXIED: [Wire; 4] = [Wire::Chat, Wire::Functions, Wire::Dial, Wire::Argo];
+
+async fn proxied(gateway: &Gateway, body: impl Into<Bytes>) -> Result<Proxied, CompletionError> {
+    let context = RequestContext::new(None);
+    match gateway.completions.complete(body.into(), Some("none"), context).await? {
+        Completion::Proxied(proxied) => Ok(proxied),
+        Completion::Whole(_) | Completion::Stream(_) => panic!("not passed on"),
+    }
+}
+
+async fn whole(proxied: Proxied) -> String {
+    let pieces: Vec<Bytes> = proxied.body.map(Result::unwrap).collect().await;
+    String::from_utf8(pieces.concat()).unwrap()
+}
+
+/// A server that answers with these bytes.
+async fn raw(wire: Wire, status: u16, content_type: &str, body: &str) -> ModelServer {
+    let script = Script::new().last(Step::raw(status, content_type, body.to_owned()));
+    ModelServer::start(wire, script).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_byte_of_a_request_stays_but_the_name_of_the_model() {
+    let body = |model: &str| {
+        format!(
+            "{{ \"messages\" : [ {{\"role\":\"user\",\"content\":\"\\u0048i \\/ \"}} ],\n \"model\":\t\"{model}\" ,\"x_new\":{{\"b\":1.50,\"a\":1e2}},\
+             \"seed\":12345678901234567890123, \"tools\" : [], \"stream\":false}}"
+        )
+    };
+    for wire in PROXIED {
+        let server = raw(wire, 200, "application/json", "{}").await;
+        let answer = proxied(&Gateway::over(wire, &server), body("m")).await.unwrap();
+        assert_eq!(answer.status, 200);
+        let sent = server.requests().pop().unwrap();
+        assert_eq!(String::from_utf8_lossy(&sent.raw), body(wire.usual_model()), "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_a_model_gets_the_usual_one() {
+    let server = raw(Wire::Chat, 200, "application/json", "{}").await;
+    proxied(&Gateway::over(Wire::Chat, &server), r#"{"messages":[]}"#).await.unwrap();
+    assert_eq!(server.requests().pop().unwrap().body, json!({"messages": [], "model": "gpt-4o"}));
+}
+
+#[tokio::test]
+async fn answers_pass_byte_for_byte() {
+    let answer = "{\"id\" : \"x\",\"choices\":[ {\"a\":1.0} ], \"new\":{}}\n";
+    let events = ": hi\r\n\r\ndata: {\"choices\":[]}\r\n\r\ndata: {\"odd\":1}\r\n\r\ndata: [DONE]\r\n\r\n";
+    for (content_type, body) in [("application/json", answer), ("text/event-stream; charset=utf-8", events)] {
+        let server = raw(Wire::Chat, 200, content_type, body).await;
+        let passed = proxied(&Gateway::over(Wire::Chat, &server), question(true).to_string()).await.unwrap();
+        assert_eq!(passed.headers["content-type"], content_type);
+        assert_eq!(whole(passed).await, body);
+    }
+}
+
+#[tokio::test]
+async fn streams_with_calls_of_the_caller_pass_as_they_are() {
+    let reply = Reply::new().text("Hm.").call("call_1", "lookup", json!({"key": "x"}));
+    let script = Script::new().last(reply);
+    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let gateway = Gateway::over(Wire::Chat, &server);
+    let mut body = question(true);
+    body["tools"] =
+        json!([{"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}}]);
+    let first = whole(proxied(&gateway, body.to_string()).await.unwrap()).await;
+    assert!(first.contains("\"lookup\"") && first.ends_with("data: [DONE]\n\n"), "{first}");
+    assert_eq!(gateway.calls(), 0);
+}
+
+#[tokio::test]
+async fn headers_of_the_answer_pass_only_where_they_are_for_the_caller() {
+    let script = Script::new().step(Step::fault(Fault::RateLimitedSeconds).retry_after(7));
+    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let answer = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.unwrap();
+    let mut names: Vec<&str> = answer.headers.keys().map(http::HeaderName::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["content-type", "retry-after", "x-request-id"]);
+    assert_eq!(answer.headers["retry-after"], "7");
+}
+
+#[tokio::test]
+async fn refusals_pass_as_they_are_and_once() {
+    let body = "{\"error\" : {\"message\":\"No.\",\"type\":\"x\",\"new\":[1]}}";
+    for status in [400, 401, 404, 429, 500, 503] {
+        let server = raw(Wire::Chat, status, "application/json", body).await;
+        let gateway = Gateway::with(Wire::Chat, &server, |config| config.models[0].retries = 3);
+        let answer = proxied(&gateway, question(false).to_string()).await.unwrap();
+        assert_eq!(answer.status, status);
+        assert_eq!(whole(answer).await, body, "{status}");
+        assert_eq!(server.requests().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let server = ModelServer::start(Wire::Chat, Script::new().fault(Fault::Redirect)).await.unwrap();
+    let answer = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.unwrap();
+    assert_eq!((answer.status, answer.headers.get("location")), (307, None));
+    assert_eq!(server.redirected(), []);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_an_error() {
+    let script = Script::new().fault(Fault::ConnectionRefused);
+    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let error = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.map(drop);
+    let Err(CompletionError::Agent(AgentError::Model(error))) = error else { panic!("{error:?}") };
+    assert!(matches!(error.failure, ModelFailure::Connection(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_an_error_in_the_body() {
+    for fault in [Fault::ClosedInChunk, Fault::ClosedInArguments] {
+        let server = ModelServer::start(Wire::Chat, Script::new().fault(fault)).await.unwrap();
+        let answer = proxied(&Gateway::over(Wire::Chat, &server), question(true).to_string()).await.unwrap();
+        let pieces: Vec<Result<Bytes, String>> = answer.body.collect().await;
+        let (last, before) = pieces.split_last().unwrap();
+        assert!(last.is_err() && before.iter().all(Result::is_ok), "{fault:?}: {pieces:?}");
+    }
+}
+
+#[tokio::test]
+async fn other_apis_hand_the_callers_calls_back() {
+    let lookup = json!({"type": "function", "function": {"name": "lookup", "description": "Looks up",
+        "parameters": {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}}});
+    for wire in Wire::ALL.iter().copied().filter(|wire| !PROXIED.contains(wire)) {
+        for tools in [None, Some("none")] {
+            let reply = Reply::new().text("Hm.").call("call00001", "lookup", json!({"key": "x"}));
+            let server = ModelServer::start(wire, Script::new().last(reply)).await.unwrap();
+            let gateway = Gateway::over(wire, &server);
+            let mut request = question(false);
+            request["tools"] = json!([lookup]);
+            let answer = gateway.whole(&request, tools).await.unwrap();
+            let message = &answer["choices"][0]["message"];
+            let function = &message["tool_calls"][0]["function"];
+            assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls", "{wire:?}");
+            assert_eq!(
+                (&message["content"], &function["name"]),
+                (&json!("Hm."), &json!("lookup")),
+                "{wire:?}"
+            );
+            let arguments: Value = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
+            assert_eq!(arguments, json!({"key": "x"}), "{wire:?}");
+            let names: Vec<String> = server.requests()[0].tools().into_iter().map(|tool| tool.name).collect();
+            assert_eq!(names, ["lookup"], "{wire:?}: none of the gateway's");
+        }
+    }
+}
