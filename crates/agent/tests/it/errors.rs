@@ -12,12 +12,8 @@ fn model(failure: ModelFailure) -> CompletionError {
 }
 
 fn status(status: u16, body: Option<Value>) -> CompletionError {
-    model(ModelFailure::Status {
-        status,
-        message: "No.".to_owned(),
-        body: body.map(Box::new),
-        retry_after: None,
-    })
+    let body = body.map(Box::new);
+    model(ModelFailure::Status { status, message: "No.".to_owned(), body, retry_after: None })
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use gateway_agent::completions::CompletionError;
 use gateway_agent::{AgentError, ModelFailure};
 use gateway_config::Secret;
@@ -182,7 +182,8 @@ const ENDLESS: &[Fault] = &[Fault::OversizeLine];
 /// These faults, over all wires, streamed and not, so many at once.
 async fn check_all(faults: &[Fault], at_once: usize) {
     let wires = faults.iter().flat_map(|fault| Wire::ALL.iter().map(|wire| (*fault, *wire)));
-    let cases = wires.flat_map(|(fault, wire)| [false, true].map(|streamed| check(fault, wire, streamed)));
+    let cases = wires
+        .flat_map(|(fault, wire)| [false, true].map(|streamed| check(fault, wire, streamed).boxed_local()));
     stream::iter(cases).buffer_unordered(at_once).collect::<Vec<()>>().await;
 }
 
