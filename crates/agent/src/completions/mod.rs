@@ -17,8 +17,9 @@ use gateway_runtime::progress::{Step, until_done};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-pub use self::proxy::{Proxied, ProxiedBody};
+pub use self::proxy::Proxied;
 pub use self::request::{BadRequest, CompletionRequest, WantedTools};
+pub use crate::http_model::ProxiedBody;
 
 use self::caller_tools::CallerTools;
 use self::turns::{RestoreError, Turns};

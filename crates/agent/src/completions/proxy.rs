@@ -1,9 +1,6 @@
 //! Requests that need nothing of the gateway: they go on as they came, and so do the answers.
 
-use std::pin::Pin;
-
 use bytes::Bytes;
-use futures_util::Stream;
 use gateway_config::ModelKind;
 use gateway_protocol::{RawJson, RawObject};
 use http::{HeaderMap, HeaderName};
@@ -11,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{BadRequest, CompletionError};
 use crate::error::AgentError;
+use crate::http_model::ProxiedBody;
 use crate::models::ChosenModel;
 
 /// An answer of another server.
@@ -22,9 +20,6 @@ pub struct Proxied {
     /// Its body, as it comes.
     pub body: ProxiedBody,
 }
-
-/// The bytes of an answer, as they come.
-pub type ProxiedBody = Pin<Box<dyn Stream<Item = Result<Bytes, String>> + Send>>;
 
 /// Headers of answers that are passed on, beside those that begin with one of the prefixes.
 const PASSED: [&str; 5] = ["content-type", "retry-after", "retry-after-ms", "x-request-id", "cache-control"];

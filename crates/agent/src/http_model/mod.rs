@@ -5,11 +5,13 @@ mod refusal;
 mod reply;
 mod retry;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use gateway_builtin::http_client::{self, header_secrets};
 use gateway_config::ModelSpec;
 use gateway_dialects::Dialect;
@@ -22,7 +24,6 @@ use serde_json::value::RawValue;
 
 use self::reply::{ReplyReader, whole_reply};
 use self::retry::Patience;
-use crate::completions::ProxiedBody;
 use crate::error::{ModelError, ModelFailure};
 use crate::model::{Answer, Ask, Model};
 
@@ -43,6 +44,9 @@ pub struct HttpModel {
     timeout: Duration,
     client: Client,
 }
+
+/// The bytes of an answer, as they come.
+pub type ProxiedBody = Pin<Box<dyn Stream<Item = Result<Bytes, String>> + Send>>;
 
 /// How a model is spoken to.
 #[derive(Clone, Debug)]
@@ -114,7 +118,7 @@ impl HttpModel {
     }
 
     /// Sends a request that somebody else wrote, once, and gives the answer whatever it is.
-    pub(crate) async fn forward(&self, body: bytes::Bytes) -> Result<Response, ModelError> {
+    pub(crate) async fn forward(&self, body: Bytes) -> Result<Response, ModelError> {
         let url = self.endpoint.url(&self.model, false);
         let request = self.client.post(url).headers(self.headers.clone()).body(body);
         let response = tokio::time::timeout(self.timeout, request.send()).await;
@@ -139,7 +143,7 @@ impl HttpModel {
     }
 
     /// Sends a request until the API takes it, as often as is allowed.
-    async fn send_with_patience(&self, body: bytes::Bytes, stream: bool) -> Result<Response, ModelFailure> {
+    async fn send_with_patience(&self, body: Bytes, stream: bool) -> Result<Response, ModelFailure> {
         let mut patience = Patience::new(self.retries);
         loop {
             let failure = match self.send(body.clone(), stream).await {
@@ -152,7 +156,7 @@ impl HttpModel {
         }
     }
 
-    async fn send(&self, body: bytes::Bytes, stream: bool) -> Result<Response, ModelFailure> {
+    async fn send(&self, body: Bytes, stream: bool) -> Result<Response, ModelFailure> {
         let url = self.endpoint.url(&self.model, stream);
         let request = self.client.post(url).headers(self.headers.clone()).body(body);
         let response = tokio::time::timeout(self.timeout, request.send()).await;

@@ -52,6 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "gateway-protocol",
             "gateway-runtime",
             "gateway-store",
+            "gateway-upstream",
         ],
     ),
     (
