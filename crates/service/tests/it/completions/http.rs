@@ -59,7 +59,7 @@ async fn the_statuses_of_a_model_reach_the_caller_where_they_concern_it() {
 #[tokio::test]
 async fn a_failure_after_the_first_byte_is_an_event_and_the_stream_ends() {
     let script = Script::new().step(Step::spoiled(
-        Fault::ClosedInChunk,
+        Fault::NoTerminalEvent,
         Reply::new().text("A long answer, of which not all arrives."),
     ));
     let (_server, service) = start(Wire::Chat, script).await;
@@ -74,8 +74,10 @@ async fn a_failure_after_the_first_byte_is_an_event_and_the_stream_ends() {
 async fn a_caller_who_goes_away_ends_the_request_to_the_model() {
     for stream in [false, true] {
         let gate = Gate::new();
-        let script = Script::new()
-            .step(Step::reply(Reply::new().text("One. Two. Three.")).wait(Moment::Chunk(1), &gate));
+        let script = Script::new().step(
+            Step::reply(Reply::new().text("One. Two. Three."))
+                .wait(if stream { Moment::Chunk(1) } else { Moment::Headers }, &gate),
+        );
         let (server, service) = start(Wire::Chat, script).await;
         let mut caller = service.connect().await;
         let body = question("?", stream).to_string();
