@@ -204,11 +204,12 @@ pub(super) fn take_over(
 /// Reports why a new configuration is rejected.
 pub(super) fn keep(problems: &Problems, gateway: &Gateway, announcer: &Announcer) {
     let errors: Vec<String> = problems.errors.iter().map(ToString::to_string).collect();
+    // First, so that whoever reads the line finds them.
+    gateway.set_config_problems(errors.clone());
     announcer.fail(
         &format!("configuration not reloaded, the old one stays: {}", errors.join("; ")),
         &json!({"event": "reload-failed", "errors": errors}),
     );
-    gateway.set_config_problems(errors);
 }
 
 impl Difference {
