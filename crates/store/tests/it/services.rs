@@ -19,6 +19,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(name: &str) -> Self {
+        // Somebody may take the free port before the server does: then another one is free.
+        (0..5).find_map(|_| Self::try_start(name)).unwrap()
+    }
+
+    fn try_start(name: &str) -> Option<Self> {
         let mut script = Command::new(variable("GATEWAY_TEST_SERVICES"))
             .args(["serve", name])
             .stdin(Stdio::piped())
@@ -28,8 +33,8 @@ impl Server {
         let answers = BufReader::new(script.stdout.take().unwrap());
         let mut server = Self { script, answers, url: String::new() };
         let ready = server.answer();
-        server.url.push_str(ready.strip_prefix("ready ").unwrap().split(' ').next().unwrap());
-        server
+        server.url.push_str(ready.strip_prefix("ready ")?.split(' ').next()?);
+        Some(server)
     }
 
     /// Has the server paused (`kill -STOP`), resumed, stopped or started again.
