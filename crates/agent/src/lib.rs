@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+mod chat_dialect;
 pub mod completions;
 mod error;
 mod gateway_tools;

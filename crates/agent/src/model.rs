@@ -67,8 +67,6 @@ pub struct Answer {
     pub events: ReplyEvents,
     /// Settings that the API does not have.
     pub ignored: Vec<String>,
-    /// What the API says that it is called.
-    pub id: Option<String>,
 }
 
 impl Debug for Answer {

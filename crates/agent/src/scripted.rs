@@ -1,30 +1,28 @@
-//! A model that says what it was told to say, for tests and examples.
+//! A model whose replies are known beforehand, for tests and examples.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
+use gateway_dialects::Dialect;
 use gateway_dialects::stream::StreamEvent;
-use gateway_dialects::{Dialect, Dialects};
 use gateway_runtime::lock::locked;
 
+use crate::chat_dialect::chat_dialect;
 use crate::error::{ModelError, ModelFailure};
 use crate::model::{Answer, Ask, Model};
 
 /// A model whose replies are known beforehand.
 #[derive(Debug)]
 pub struct ScriptedModel {
-    dialect: Arc<Dialect>,
     replies: Mutex<VecDeque<Vec<StreamEvent>>>,
 }
 
 impl ScriptedModel {
     /// One that gives these replies, one for each time that it is asked.
     pub fn new(replies: impl IntoIterator<Item = Vec<StreamEvent>>) -> Self {
-        // Built in, so it is there.
-        let dialect = Dialects::builtin().get("openai-chat").unwrap_or_else(|_| unreachable!());
-        Self { dialect: Arc::new(dialect), replies: Mutex::new(replies.into_iter().collect()) }
+        Self { replies: Mutex::new(replies.into_iter().collect()) }
     }
 }
 
@@ -34,7 +32,7 @@ impl Model for ScriptedModel {
     }
 
     fn dialect(&self) -> &Arc<Dialect> {
-        &self.dialect
+        chat_dialect()
     }
 
     fn ask<'a>(&'a self, _ask: Ask<'a>) -> BoxFuture<'a, Result<Answer, ModelError>> {
@@ -45,7 +43,6 @@ impl Model for ScriptedModel {
         let answer = next.map(|events| Answer {
             events: stream::iter(events.into_iter().map(Ok)).boxed(),
             ignored: Vec::new(),
-            id: None,
         });
         async move { answer }.boxed()
     }

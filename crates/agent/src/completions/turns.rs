@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use gateway_dialects::Dialects;
 use gateway_dialects::calls::{CallId, ToolCall};
 use gateway_dialects::dialect::Protocol;
-use gateway_dialects::history::{Block, Content, Conversation, Message, TranslatedTools, from_dialect};
+use gateway_dialects::history::{Block, Content, Conversation, Message, Role, TranslatedTools, from_dialect};
 use gateway_dialects::results::IdMap;
 use gateway_runtime::context::{RequestContext, random_id};
 use gateway_store::conversations::ConversationStore;
@@ -23,6 +22,7 @@ use sha2::Sha256;
 use tokio::sync::OnceCell;
 
 use super::BadRequest;
+use crate::chat_dialect::chat_dialect;
 use crate::error::AgentError;
 use crate::history::{History, Segment};
 use crate::store::Store;
@@ -260,15 +260,9 @@ fn result_message(message: &Value, id: &str) -> Message {
     let mut message = message.clone();
     message["tool_call_id"] = id.into();
     let said = Conversation { system: None, messages: vec![message] };
-    let ids = IdMap::new(&chat());
+    let ids = IdMap::new(chat_dialect());
     let (mut read, _) = from_dialect(&said, Protocol::Chat, &TranslatedTools::default(), &ids);
-    read.pop()
-        .unwrap_or_else(|| Message::new(gateway_dialects::history::Role::Tool, Content::Blocks(Vec::new())))
-}
-
-fn chat() -> gateway_dialects::Dialect {
-    // Built in, so it is there.
-    Dialects::builtin().get("openai-chat").unwrap_or_else(|_| unreachable!())
+    read.pop().unwrap_or_else(|| Message::new(Role::Tool, Content::Blocks(Vec::new())))
 }
 
 /// Neutral segments in a row as one, with the results of a turn in the order of its calls.

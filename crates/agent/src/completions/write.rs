@@ -1,7 +1,7 @@
 //! Writing answers of Chat Completions: whole, and as chunks.
 
 use bytes::Bytes;
-use gateway_dialects::calls::{Arguments, ToolCall};
+use gateway_dialects::calls::ToolCall;
 use gateway_dialects::stream::Usage;
 use serde_json::{Map, Value, json};
 
@@ -163,11 +163,7 @@ fn finish_reason(stop: &Stop) -> &'static str {
 }
 
 fn tool_call(call: &ToolCall) -> Value {
-    let arguments = match &call.arguments {
-        Arguments::Missing => "{}".to_owned(),
-        Arguments::Text(text) => text.clone(),
-        Arguments::Json(value) => value.to_string(),
-    };
+    let arguments = call.arguments.to_text();
     json!({"id": call.id.as_str(), "type": "function", "function": {"name": call.name, "arguments": arguments}})
 }
 

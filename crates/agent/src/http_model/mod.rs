@@ -114,7 +114,7 @@ impl HttpModel {
                 failure: refusal::hidden(failure, &secrets),
             })
         });
-        Ok(Answer { events: Box::pin(events), ignored, id: None })
+        Ok(Answer { events: Box::pin(events), ignored })
     }
 
     /// Sends a request that somebody else wrote, once, and gives the answer whatever it is.

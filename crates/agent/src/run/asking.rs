@@ -1,5 +1,6 @@
 //! Asking a model: the right dialect, careful where the API dislikes a schema, another model where one gives no answer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use super::reader::{WithReader, definition};
 use super::request::AgentRequest;
 use super::shown::READ_RESULT;
 use super::{Event, Events};
+use crate::chat_dialect::chat_dialect;
 use crate::error::{AgentError, ModelError, ModelFailure};
 use crate::history::History;
 use crate::model::{Answer, Ask, Model};
@@ -70,7 +72,8 @@ impl<'a> Asking<'a> {
         match (&self.offered, self.models.get(self.current)) {
             (Some((dialect, _)), _) => dialect,
             (None, Some(model)) => model.dialect(),
-            (None, None) => unreachable_dialect(),
+            // Where no model can be asked, nothing is written in it.
+            (None, None) => chat_dialect(),
         }
     }
 
@@ -106,9 +109,9 @@ impl<'a> Asking<'a> {
             Some(nudge) => {
                 let mut nudged = history.clone();
                 nudged.added.push(nudge);
-                nudged
+                Cow::Owned(nudged)
             }
-            None => history.clone(),
+            None => Cow::Borrowed(history),
         };
         loop {
             let failure = match self.begin(&history, request, choice).await {
@@ -283,12 +286,4 @@ enum Broken {
 fn no_model() -> AgentError {
     let failure = ModelFailure::Request("there is no model to ask".to_owned());
     ModelError { model: String::new(), failure }.into()
-}
-
-/// The dialect of nobody: where no model can be asked, nothing is written in it.
-fn unreachable_dialect() -> &'static Dialect {
-    static DIALECT: std::sync::LazyLock<Dialect> = std::sync::LazyLock::new(|| {
-        gateway_dialects::Dialects::builtin().get("openai-chat").unwrap_or_else(|_| unreachable!())
-    });
-    &DIALECT
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use gateway_dialects::calls::text::RefusedCall;
-use gateway_dialects::calls::{Arguments, Reply, ToolCall};
+use gateway_dialects::calls::{Reply, ToolCall};
 use gateway_dialects::history::{Block, Content, Message, Role};
 use gateway_dialects::results::read_result;
 use gateway_runtime::failure::{code, error_result};
@@ -18,7 +18,7 @@ use super::reader::read_piece;
 use super::shown::{first_text_of, result_block, shown, written_results};
 use super::{Event, Run};
 use crate::error::AgentError;
-use crate::toolbox::{Offer, ToolOutcome};
+use crate::toolbox::{Offer, ToolOutcome, Toolbox};
 
 /// What came of a call, for whoever watches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,7 +117,7 @@ impl Run<'_> {
             let event = Event::CallBegins {
                 id: call.id.as_str().to_owned(),
                 name: call.name.clone(),
-                arguments: arguments_text(&call),
+                arguments: call.arguments.to_text().into_owned(),
             };
             self.emit(event).await?;
             if index >= left {
@@ -150,10 +150,10 @@ impl Run<'_> {
         shown.result
     }
 
-    /// What the model is told beside a result, and whether the loop goes on after it.
+    /// The note that the model gets beside a result, and whether the loop goes on after it.
     fn judge(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> (Option<String>, Verdict) {
         let (note, repeated) =
-            self.repeats.take((&call.name, &arguments_text(call)), outcome.result.as_bytes());
+            self.repeats.take((&call.name, &call.arguments.to_text()), outcome.result.as_bytes());
         let reason = outcome.is_bad.then(|| first_text_of(&read_result(outcome.result.as_str()).value));
         (note, self.bad_calls.take(reason.as_deref()).or(repeated))
     }
@@ -168,7 +168,7 @@ impl Run<'_> {
         let report = CallReport {
             id: call.id.as_str().to_owned(),
             name: call.name.clone(),
-            arguments: arguments_text(call),
+            arguments: call.arguments.to_text().into_owned(),
             server,
             tool,
             result,
@@ -192,7 +192,7 @@ fn refused_outcome(refusal: &str) -> ToolOutcome {
 }
 
 async fn run_call(
-    tools: &dyn crate::toolbox::Toolbox,
+    tools: &dyn Toolbox,
     offer: &Offer,
     call: &ToolCall,
     deadline: tokio::time::Instant,
@@ -204,13 +204,4 @@ async fn run_call(
 
 fn not_run(reason: &str, code: &'static str, duration: Duration) -> ToolOutcome {
     ToolOutcome { result: error_result(reason), code: Some(code), is_bad: false, ran_on: None, duration }
-}
-
-/// The arguments as the model wrote them, as JSON.
-fn arguments_text(call: &ToolCall) -> String {
-    match &call.arguments {
-        Arguments::Missing => "{}".to_owned(),
-        Arguments::Text(text) => text.clone(),
-        Arguments::Json(value) => value.to_string(),
-    }
 }

@@ -61,7 +61,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// What the user is told.
+    /// The words for the user.
     pub(super) fn message(self) -> String {
         match self {
             Self::Rounds(_) => "Sorry, this query requires too many steps.".to_owned(),
@@ -71,7 +71,7 @@ impl Bound {
         }
     }
 
-    /// What a program is told.
+    /// The words for a program.
     pub(super) fn error(self) -> String {
         match self {
             Self::Rounds(most) => format!("exceeded max turns ({most})"),

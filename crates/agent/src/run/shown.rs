@@ -1,6 +1,6 @@
 //! What a model is shown of a result.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use gateway_dialects::calls::ToolCall;
 use gateway_dialects::dialect::Protocol;
@@ -10,10 +10,10 @@ use gateway_dialects::history::{
 use gateway_dialects::results::{
     IdMap, Outcome, PlainResult, ResultOptions, neutral_result, read_result, render_written_results,
 };
-use gateway_dialects::{Dialect, Dialects};
 use gateway_protocol::{CallResultView, RawJson};
 use serde_json::{Value, json};
 
+use crate::chat_dialect::chat_dialect;
 use crate::kept_results::KeptResults;
 
 /// A result as a block of the conversation.
@@ -156,9 +156,7 @@ fn block_text(block: &Value) -> Option<&str> {
 
 /// The results of calls that were written as text: one message of the user.
 pub(super) fn written_results(results: &[(ToolCall, Value)]) -> Message {
-    static CHAT: LazyLock<Option<Dialect>> = LazyLock::new(|| Dialects::builtin().get("openai-chat").ok());
-    let nothing = || Message::new(Role::User, Content::Text(String::new()));
-    let Some(chat) = CHAT.as_ref() else { return nothing() };
+    let chat = chat_dialect();
     let outcomes: Vec<_> = results
         .iter()
         .filter_map(|(call, result)| {
@@ -169,7 +167,7 @@ pub(super) fn written_results(results: &[(ToolCall, Value)]) -> Message {
     let messages = render_written_results(chat, &outcomes, &ResultOptions::default()).messages;
     let said = Conversation { system: None, messages };
     let (mut read, _) = from_dialect(&said, Protocol::Chat, &TranslatedTools::default(), &IdMap::new(chat));
-    read.pop().unwrap_or_else(nothing)
+    read.pop().unwrap_or_else(|| Message::new(Role::User, Content::Text(String::new())))
 }
 
 /// The first text of a result, for people.

@@ -1,5 +1,7 @@
 //! From what the model wrote to an arguments object.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::kinds::kind_name;
@@ -16,6 +18,17 @@ pub enum Arguments {
     Text(String),
     /// JSON, an object where all is well.
     Json(Value),
+}
+
+impl Arguments {
+    /// The arguments as JSON text, as the model wrote them; an empty object if there are none.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Missing => Cow::Borrowed("{}"),
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Json(value) => Cow::Owned(value.to_string()),
+        }
+    }
 }
 
 /// What to do with arguments that are not a JSON object.

@@ -157,7 +157,7 @@ impl Turn {
         Ok(turn)
     }
 
-    /// A turn of a model that was given `rendered`, the list that `list` asks for. Arguments are mended and coerced where that is
+    /// A turn of a model that was given `rendered`, the list that `list` asks for. Arguments are repaired and coerced where that is
     /// certain; nobody can be asked anything.
     pub fn of_reply(
         runtime: &Runtime,

@@ -78,11 +78,12 @@ pub(crate) fn assistant(
     content
 }
 
-/// Reasoning is replayed only as it came: signed by the provider. Messages and Converse carry the same signatures.
+/// Reasoning is replayed only as it came: signed by the provider. Messages and Converse carry the same signatures. An empty one, which
+/// blocks begin with, is none.
 fn signature(thought: &ThinkingBlock) -> Option<&str> {
     let own = [Protocol::Messages.name(), Protocol::Converse.name()];
     if thought.origin.as_deref().is_some_and(|given| !own.contains(&given)) {
         return None;
     }
-    thought.signature.as_deref()
+    thought.signature.as_deref().filter(|signature| !signature.is_empty())
 }

@@ -1,9 +1,9 @@
 //! One question with one call, in each wire format, whole and streamed.
 
-use gateway_testkit::models::Wire;
+use gateway_testkit::models::{Delivery, Quirk, Reply, Script, Step, Wire};
 use serde_json::json;
 
-use super::{adding, ask, chunks, joined, question, start};
+use super::{adding, ask, chunks, joined, question, start, start_with};
 
 #[tokio::test]
 async fn every_wire_answers_after_a_call_whole_and_streamed() {
@@ -40,6 +40,36 @@ async fn every_wire_answers_after_a_call_whole_and_streamed() {
             assert_eq!(requests.len(), 2, "{wire:?}");
             let second = requests[1].body.to_string();
             assert!(second.contains("42") && second.contains("add"), "{wire:?}: {second}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn odd_deliveries_give_the_same_answer() {
+    let reply = || {
+        Reply::new().reasoning("Two sums, ähm.").call("call_1", "add", json!({"a": 1, "b": 2})).call(
+            "call_2",
+            "multiply",
+            json!({"a": 3, "b": 4}),
+        )
+    };
+    for wire in Wire::ALL.iter().copied() {
+        let mut deliveries = vec![Delivery::usual(), Delivery::single_bytes(), Delivery::one_chunk()];
+        deliveries.extend(Quirk::ALL.iter().copied().map(|quirk| Delivery::usual().with(quirk)));
+        for delivery in deliveries {
+            // One format has one call a reply.
+            if wire == Wire::Functions {
+                continue;
+            }
+            let script = Script::new()
+                .step(Step::reply(reply()).delivered(delivery.clone()))
+                .step(Step::reply(Reply::new().text("3 and 12 – ⚙.")).delivered(delivery.clone()));
+            let (server, service) = start_with(wire, script, |_| {}).await;
+            let answer = ask(&service, &question("?", true)).await;
+            assert_eq!(answer.status, 200, "{wire:?} {delivery:?}: {}", answer.body);
+            let chunks = chunks(&answer);
+            assert_eq!(joined(&chunks, "content"), "3 and 12 – ⚙.", "{wire:?} {delivery:?}");
+            assert_eq!(server.requests().len(), 2, "{wire:?} {delivery:?}");
         }
     }
 }
