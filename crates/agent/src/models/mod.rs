@@ -1,6 +1,7 @@
 //! The models of the configuration, by the names that callers send.
 
 mod listing;
+mod sampling;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -20,6 +21,7 @@ use gateway_runtime::lists::ReadyDialects;
 use gateway_runtime::lock::locked;
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use serde_json::{Map, Value};
 
 use crate::http_model::{HttpModel, ModelDialects};
 use listing::Listing;
@@ -64,6 +66,15 @@ pub struct ChosenModel {
     pub spec: Arc<ModelSpec>,
     /// What its API calls it.
     pub api_name: String,
+}
+
+impl ChosenModel {
+    /// The settings of a chat: those of the entry, replaced by what is asked for, then defaults that follow from the model.
+    ///
+    /// `temperature` and `top_p` are never sent together, nor what the model's API refuses.
+    pub fn chat_settings(&self, asked: &Map<String, Value>) -> Map<String, Value> {
+        sampling::chat_settings(&self.spec, &self.api_name, asked)
+    }
 }
 
 /// No model has the name that a request gives.

@@ -12,6 +12,7 @@ mod mixed_turns;
 mod models;
 mod proxied;
 mod retries;
+mod sampling;
 mod selection;
 mod text;
 mod tools;
