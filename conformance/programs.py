@@ -1,4 +1,4 @@
-"""Programs that the runners of clients/, protocol/, real_model/ and servers/ install, start and end."""
+"""Programs that the runners of clients/, protocol/, real_model/, selection/ and servers/ install, start and end."""
 
 import contextlib
 import os

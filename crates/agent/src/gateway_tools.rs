@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use gateway_config::ToolBudget;
+use gateway_config::{SearchTools, ToolBudget};
 use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::calls::{Reply, ToolCall};
 use gateway_dialects::dialect::Compat;
@@ -15,7 +15,7 @@ use gateway_runtime::Runtime;
 use gateway_runtime::call::CallOutcome;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::failure::{Failure, code};
-use gateway_runtime::lists::{Budget, ListRequest, MostTools, Rendered};
+use gateway_runtime::lists::{Budget, ListRequest, MostTools, Rendered, SelectBy, Share};
 use gateway_runtime::scope::Scope;
 use gateway_runtime::turn::{OfferedList, Turn};
 
@@ -46,6 +46,8 @@ pub struct ToolSelection {
 struct Listed {
     request: ListRequest,
     rendered: Arc<Rendered>,
+    /// The tools of search, where they were sent beside others.
+    search: Option<Arc<Rendered>>,
 }
 
 impl GatewayTools {
@@ -66,24 +68,59 @@ impl GatewayTools {
         let (request, room) = request.without_limits(dialect.limits.tools);
         // The agent has its servers connected before the first message.
         lists.listed(&request).await;
+        if budget.search == SearchTools::Only {
+            let request = request.searched();
+            return Ok(self.whole(lists.offered(&request).await?, request));
+        }
         let rendered = lists.offered(&request).await?;
         let room = Budget { bytes: budget.bytes, ..room };
-        let selected = rendered.select(questions, room, &budget.pinned).await;
-        let count = selected.names.len();
-        let offered = OfferedList::new(self.runtime.clone(), Arc::clone(&rendered), true);
-        let names = selected.names.into_iter().collect();
+        if rendered.fits(room) {
+            return Ok(self.whole(rendered, request));
+        }
+        let search = match budget.search {
+            SearchTools::Auto => Some(lists.offered(&request.searched_beside()).await?),
+            SearchTools::Only | SearchTools::Off => None,
+        };
+        let by = SelectBy {
+            questions,
+            budget: room,
+            share: Share::Half,
+            pinned: &budget.pinned,
+            search: search.as_deref(),
+        };
+        let selected = rendered.select(by).await;
+        let search = search.filter(|_| selected.with_search);
+        let offered_by = |list| OfferedList::new(self.runtime.clone(), list, true);
+        let offered = SelectedOffer {
+            names: selected.names.into_iter().collect(),
+            offered: offered_by(Arc::clone(&rendered)),
+            search: search.clone().map(offered_by),
+        };
+        let count = offered.names.len();
         Ok(Offer {
             list: (count > 0).then_some(selected.list),
             count,
             codec: Arc::clone(rendered.codec()),
-            offered: Arc::new(SelectedOffer { offered, names }),
-            state: Some(Arc::new(Listed { request, rendered })),
+            offered: Arc::new(offered),
+            state: Some(Arc::new(Listed { request, rendered, search })),
         })
+    }
+
+    /// All tools of a list.
+    fn whole(&self, rendered: Arc<Rendered>, request: ListRequest) -> Offer {
+        let count = rendered.wire_names().count();
+        Offer {
+            list: (count > 0).then(|| rendered.list()),
+            count,
+            codec: Arc::clone(rendered.codec()),
+            offered: Arc::new(OfferedList::new(self.runtime.clone(), Arc::clone(&rendered), true)),
+            state: Some(Arc::new(Listed { request, rendered, search: None })),
+        }
     }
 
     async fn run(&self, offer: &Offer, call: &ToolCall) -> CallOutcome {
         let listed = offer.state.as_ref().and_then(|state| state.downcast_ref::<Listed>());
-        let Some(Listed { request, rendered }) = listed else {
+        let Some(Listed { request, rendered, search }) = listed else {
             return CallOutcome::not_found(Failure::Internal("the call belongs to no list".to_owned()));
         };
         let permit = match self.runtime.reserve().await {
@@ -91,7 +128,7 @@ impl GatewayTools {
             Err(failure) => return CallOutcome::not_found(failure),
         };
         let reply = Reply { calls: vec![call.clone()], ..Reply::default() };
-        match Turn::of_reply(&self.runtime, reply, request.clone(), Arc::clone(rendered)) {
+        match Turn::of_reply(&self.runtime, reply, request.clone(), Arc::clone(rendered), search.clone()) {
             Ok(turn) => turn.run_call(&self.runtime, &self.context, 0, permit).await,
             Err(failure) => CallOutcome::not_found(failure),
         }
@@ -117,24 +154,32 @@ impl Toolbox for GatewayTools {
     }
 }
 
-/// The tools of a list that were sent.
+/// The tools of a list that were sent, and those of search where they were.
 #[derive(Debug)]
 struct SelectedOffer {
-    offered: OfferedList,
     names: HashSet<Box<str>>,
+    offered: OfferedList,
+    search: Option<OfferedList>,
+}
+
+impl SelectedOffer {
+    /// The list that has a tool of this name.
+    fn list_of(&self, name: &str) -> &OfferedList {
+        self.search.as_ref().filter(|search| search.is_offered(name)).unwrap_or(&self.offered)
+    }
 }
 
 impl OfferedTools for SelectedOffer {
     fn is_offered(&self, name: &str) -> bool {
-        self.names.contains(name) && self.offered.is_offered(name)
+        self.names.contains(name) && self.list_of(name).is_offered(name)
     }
 
     fn schema(&self, name: &str) -> Value {
-        self.offered.schema(name)
+        self.list_of(name).schema(name)
     }
 
     fn check(&self, name: &str, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.offered.check(name, arguments)
+        self.list_of(name).check(name, arguments)
     }
 }
 

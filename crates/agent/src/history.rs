@@ -72,9 +72,10 @@ impl History {
         write(&all)
     }
 
-    /// What the conversation is about: the last texts of the user, the oldest first.
+    /// What the conversation is about: the texts of the user, the oldest first. Of a long conversation the last ones, from an index that
+    /// moves in strides, so that most questions only add to what was there before.
     pub fn questions(&self) -> Vec<String> {
-        const TEXTS: usize = 3;
+        const STRIDE: usize = 16;
         let own = self.added.iter().rev().filter(|message| message.role == Role::User).map(text_of);
         let given = self.given.iter().rev().flat_map(|segment| -> Vec<String> {
             match segment {
@@ -88,9 +89,9 @@ impl History {
                 }
             }
         });
-        let mut texts: Vec<String> = own.chain(given).take(TEXTS).collect();
+        let mut texts: Vec<String> = own.chain(given).collect();
         texts.reverse();
-        texts
+        texts.split_off((texts.len() / STRIDE).saturating_sub(1) * STRIDE)
     }
 }
 

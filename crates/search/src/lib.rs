@@ -37,4 +37,7 @@ mod words;
 
 pub use fields::ToolEntry;
 pub use index::{ToolHit, ToolHits, ToolIndex};
-pub use meta::{Beside, MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result};
+pub use meta::{
+    Beside, MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result, server_result,
+    servers_result,
+};

@@ -1,5 +1,6 @@
 //! The three tools that stand for a whole list: search, describe, call.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use gateway_dialects::estimate_tokens;
@@ -48,6 +49,9 @@ const USUAL: usize = 5;
 const MOST: usize = 50;
 /// How many servers are named; a longer row costs more than it is worth.
 const SERVERS: usize = 30;
+
+/// How long a directory of names may be: about 4,000 tokens.
+const DIRECTORY_BYTES: usize = 16 << 10;
 
 /// The three tools under the names that they have beside one list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +116,8 @@ impl MetaTools {
                     "properties": {
                         "query": {
                             "type": "string",
-                            "description": "What the tool has to do, in English: a verb and an object, and the server if you know it",
+                            "description": "What the tool has to do, in English: a verb and an object, and the server if you know it. \
+                                            The name of a server alone lists its tools, an empty text the servers",
                         },
                         "limit": {
                             "type": "integer", "minimum": 1, "maximum": MOST,
@@ -218,7 +223,8 @@ pub fn search_result(query: &str, found: &[ToolEntry<'_>], fit_well: bool) -> Va
 
 fn nothing_fits(query: &str, nearest: &[ToolEntry<'_>]) -> Value {
     let mut note = format!(
-        "Nothing fits `{query}` well. Try other words for the same thing, in English: a verb and an object."
+        "Nothing fits `{query}` well. Try other words for the same thing, in English: a verb and an object; \
+         or an empty query, which lists the servers."
     );
     if !nearest.is_empty() {
         let names = nearest.iter().take(NEAREST).map(|tool| format!("{} ({})", tool.name, tool.server));
@@ -226,6 +232,52 @@ fn nothing_fits(query: &str, nearest: &[ToolEntry<'_>]) -> Value {
         let _ = write!(note, " The nearest, which may well do something else: {}.", names.join(", "));
     }
     json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": [], "note": note}})
+}
+
+/// The result of a search without words: the servers, each with the number of its tools.
+pub fn servers_result(servers: &BTreeMap<&str, usize>) -> Value {
+    let names = servers.iter().map(|(server, tools)| format!("{server} ({tools})"));
+    let (text, named) = joined(names);
+    let mut note = format!("Servers and how many tools they have: {text}.");
+    if named < servers.len() {
+        let _ = write!(note, " {} more servers are not named here.", servers.len() - named);
+    }
+    note.push_str(" The name of one as the query lists its tools.");
+    let rows: Vec<Value> =
+        servers.iter().take(named).map(|(server, tools)| json!({"server": server, "tools": tools})).collect();
+    json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": [], "servers": rows, "note": note}})
+}
+
+/// The result of a search for a server's own name: the names of its tools.
+pub fn server_result(server: &str, tools: &[&str]) -> Value {
+    let (text, named) = joined(tools.iter().map(|name| (*name).to_owned()));
+    let mut note = format!("Tools of {server}: {text}.");
+    if named < tools.len() {
+        let _ = write!(
+            note,
+            " {} more are not named here: search for what they have to do.",
+            tools.len() - named
+        );
+    }
+    let rows: Vec<Value> =
+        tools.iter().take(named).map(|name| json!({"name": name, "server": server})).collect();
+    json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": rows, "note": note}})
+}
+
+/// Names in one line, as many as a model can be expected to read, and how many they are.
+fn joined(names: impl Iterator<Item = String>) -> (String, usize) {
+    let (mut text, mut count) = (String::new(), 0);
+    for name in names {
+        if text.len() + name.len() > DIRECTORY_BYTES {
+            break;
+        }
+        if count > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&name);
+        count += 1;
+    }
+    (text, count)
 }
 
 /// The result of a description: the definition as it would stand in a list.
@@ -331,14 +383,37 @@ mod tests {
         let bare = RawJson::parse(r#"{"name":"b"}"#.to_owned()).unwrap();
         let names = ["a", "b", "c", "d"];
         let found = names.map(|name| ToolEntry { name, server: "s", definition: &bare });
-        let advice =
-            "Nothing fits `sum` well. Try other words for the same thing, in English: a verb and an object.";
+        let advice = "Nothing fits `sum` well. Try other words for the same thing, in English: a verb and an object; \
+             or an empty query, which lists the servers.";
         let note = format!("{advice} The nearest, which may well do something else: a (s), b (s), c (s).");
         assert_eq!(
             search_result("sum", &found, false),
             json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": [], "note": note}})
         );
         assert_eq!(search_result("sum", &[], false)["content"][0]["text"], advice);
+    }
+
+    #[test]
+    fn servers_and_their_tools_can_be_read_like_a_directory() {
+        let servers = BTreeMap::from([("files", 2), ("web", 1)]);
+        let note = "Servers and how many tools they have: files (2), web (1). The name of one as the query lists its tools.";
+        assert_eq!(
+            servers_result(&servers),
+            json!({"content": [{"type": "text", "text": note}], "structuredContent": {
+                "tools": [], "servers": [{"server": "files", "tools": 2}, {"server": "web", "tools": 1}], "note": note,
+            }})
+        );
+        let note = "Tools of files: read, write.";
+        assert_eq!(
+            server_result("files", &["read", "write"]),
+            json!({"content": [{"type": "text", "text": note}], "structuredContent": {
+                "tools": [{"name": "read", "server": "files"}, {"name": "write", "server": "files"}], "note": note,
+            }})
+        );
+        let long = "x".repeat(10_000);
+        let cut = server_result("files", &[&long, &long, &long]);
+        let text = cut["content"][0]["text"].as_str().unwrap();
+        assert!(text.ends_with("2 more are not named here: search for what they have to do."), "{text}");
     }
 
     #[test]

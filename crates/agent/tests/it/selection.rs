@@ -1,7 +1,8 @@
 //! Which tools a model is sent when there are too many.
 
-use gateway_config::ServiceConfig;
+use gateway_config::{SearchTools, ServiceConfig, ToolBudget};
 use gateway_testkit::models::{ModelServer, Reply, Script, Wire};
+use gateway_upstream::{Endpoint, UpstreamSpec};
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, spec, strict_model};
@@ -92,5 +93,72 @@ async fn tokens_and_bytes_bound_the_list_too() {
         assert!(names.first().is_some_and(|name| name == "get_weather") && names.len() < 5, "{names:?}");
         let size = server.requests()[request].body["tools"].to_string().len();
         assert!(size <= 700, "{size}");
+    }
+}
+
+/// A gateway with the demo tools of six servers, more than `budget` allows.
+fn six_servers(server: &ModelServer, budget: impl FnOnce(&mut ToolBudget)) -> Gateway {
+    let mut entry = spec("m", Wire::Chat, server);
+    budget(&mut entry.tools);
+    let mut config = ServiceConfig::default();
+    config.models = vec![entry];
+    let servers = ["a", "b", "c", "d", "e", "f"].map(|name| UpstreamSpec::new(name, Endpoint::Demo));
+    Gateway::with_servers(config, servers.into())
+}
+
+const SEARCH: [&str; 3] = ["search_tools", "describe_tool", "call_tool"];
+
+#[tokio::test]
+async fn what_is_left_out_is_within_reach_of_search() {
+    let call = json!({"name": "f__multiply", "arguments": {"a": 3, "b": 4}});
+    let script = Script::new()
+        .reply(Reply::new().call("c1", "search_tools", json!({"query": "f"})))
+        .reply(Reply::new().call("c2", "call_tool", call))
+        .reply(Reply::new().text("12."));
+    let server = strict_model(Wire::Chat, script).await;
+    let gateway = six_servers(&server, |tools| tools.most = Some(12));
+    let answer = gateway.whole(&conversation(&["What is the weather in Paris?"]), None).await.unwrap();
+    let names = sent(&server, 0);
+    assert_eq!(names[..3], SEARCH, "in front, so that others can be appended: {names:?}");
+    assert!(names.len() <= 12 && !names.contains(&"f__multiply".to_owned()), "{names:?}");
+    let calls = &answer["gateway"]["calls"];
+    assert_eq!((&calls[1]["server"], &calls[1]["tool"]), (&json!("f"), &json!("multiply")), "{calls}");
+    assert!(calls[0]["result"].as_str().unwrap().contains("f__multiply"), "{calls}");
+    assert!(calls[1]["result"].as_str().unwrap().contains("12"), "{calls}");
+}
+
+#[tokio::test]
+async fn search_stands_alone_or_not_at_all_if_the_configuration_says_so() {
+    for (search, count) in [(SearchTools::Only, 3), (SearchTools::Off, 6)] {
+        let server = strict_model(Wire::Chat, Script::new().reply(Reply::new().text("Ok."))).await;
+        let gateway = six_servers(&server, |tools| (tools.most, tools.search) = (Some(12), search));
+        gateway.whole(&conversation(&["What is the weather in Paris?"]), None).await.unwrap();
+        let names = sent(&server, 0);
+        let searching = names.iter().filter(|name| SEARCH.contains(&name.as_str())).count();
+        let expected = if search == SearchTools::Only { 3 } else { 0 };
+        assert_eq!((names.len(), searching), (count, expected), "{search:?}: {names:?}");
+    }
+}
+
+#[tokio::test]
+async fn later_questions_only_append_until_the_room_is_full() {
+    let texts = ["What is the weather in Paris?", "Multiply 3 by 4", "Store x under k", "Add 1 and 2"];
+    let mut script = Script::new();
+    for _ in &texts {
+        script = script.reply(Reply::new().text("Ok."));
+    }
+    let server = strict_model(Wire::Chat, script).await;
+    let gateway = six_servers(&server, |tools| tools.most = Some(24));
+    let mut said = Vec::new();
+    for text in texts {
+        said.push(text);
+        gateway.whole(&conversation(&said), None).await.unwrap();
+        said.push("Ok.");
+    }
+    let lists: Vec<Vec<String>> = (0..texts.len()).map(|request| sent(&server, request)).collect();
+    let starts: Vec<bool> = lists.windows(2).map(|pair| !pair[1].starts_with(&pair[0])).collect();
+    assert_eq!(starts, [false, false, true], "{lists:?}");
+    for (list, tool) in lists.iter().zip(["get_weather", "multiply", "store_value", "add"]) {
+        assert!(list.len() <= 24 && list.iter().any(|name| name.ends_with(tool)), "{tool}: {list:?}");
     }
 }

@@ -142,6 +142,23 @@ impl Words for ToolUse {
     const WORDS: &'static [(&'static str, Self)] = &[("native", Self::Native), ("prompt", Self::Prompt)];
 }
 
+/// Whether a model is sent the three tools of search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchTools {
+    /// Where tools are left out, and there is ample room.
+    #[default]
+    Auto,
+    /// Always, and nothing else.
+    Only,
+    /// Never.
+    Off,
+}
+
+impl Words for SearchTools {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("only", Self::Only), ("off", Self::Off)];
+}
+
 /// How many tools a model is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolBudget {
@@ -153,6 +170,8 @@ pub struct ToolBudget {
     pub bytes: Option<usize>,
     /// `server/tool` patterns of tools that are always sent.
     pub pinned: Vec<String>,
+    /// Whether the tools of search are sent.
+    pub search: SearchTools,
 }
 
 /// Bounds of the loop: model, calls, results, model.

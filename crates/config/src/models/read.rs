@@ -171,6 +171,8 @@ fn budget(tools: &mut ToolBudget, at: &mut Fields<'_>) {
     tools.tokens = at.number("maxTokens", about, Unit::One, 1..=100_000_000, None);
     tools.bytes = at.number("maxBytes", "Bytes of all definitions.", Unit::Byte, 1..=1 << 30, None);
     at.set("pinned", "`server/tool` patterns of tools that are always sent.", &mut tools.pinned);
+    let about = "Whether the tools of search are sent: where tools are left out, alone, or never.";
+    at.set("search", about, &mut tools.search);
 }
 
 /// Reads `loop`.

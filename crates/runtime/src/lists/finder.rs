@@ -3,7 +3,7 @@
 //! A finder belongs to one list of tools at one version of the catalogue. It finds and describes nothing but these, so
 //! that a caller learns of no tool that its own list does not show.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use gateway_dialects::arguments::unknown_tool_text;
@@ -11,7 +11,7 @@ use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::{
     Beside, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
-    search_result,
+    search_result, server_result, servers_result,
 };
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
@@ -114,6 +114,9 @@ impl Finder {
             Ok(read) => read,
             Err(error) => return error_result(&format!("The arguments do not fit: {error}")),
         };
+        if let Some(directory) = self.directory(read.query.trim()) {
+            return RawJson::of(&directory).unwrap_or_else(|error| error_result(&error.to_string()));
+        }
         let index = self
             .index
             .get_or_init(|| async {
@@ -127,6 +130,21 @@ impl Finder {
         let found: Vec<ToolEntry<'_>> = found.map(Listed::entry).collect();
         RawJson::of(&search_result(&read.query, &found, answer.fit_well))
             .unwrap_or_else(|error| error_result(&error.to_string()))
+    }
+
+    /// The servers where a query has no words, and the tools of a server where it is its name: whatever words a tool is described
+    /// by, it can be found by looking.
+    fn directory(&self, query: &str) -> Option<Value> {
+        if query.is_empty() {
+            let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
+            for tool in &self.tools {
+                *servers.entry(tool.server.as_str()).or_default() += 1;
+            }
+            return Some(servers_result(&servers));
+        }
+        let own = self.tools.iter().filter(|tool| tool.server.as_str() == query);
+        let names: Vec<&str> = own.map(|tool| &*tool.name).collect();
+        (!names.is_empty()).then(|| server_result(query, &names))
     }
 
     fn indexed(&self) -> ToolIndex {

@@ -31,7 +31,7 @@ pub use finder::{Finder, Named, may_be_meant, renamed};
 pub use rendered::Rendered;
 pub use request::{ListForm, ListMode, ListRequest, MostTools};
 pub use select::{Candidate, Rank, Room, SearchCost, Selection, by_rank};
-pub use selected::{Budget, SelectedTools};
+pub use selected::{Budget, SelectBy, SelectedTools, Share};
 
 use crate::lock::locked;
 use conversions::{ConversionRules, Conversions, LeftOutServers, unwritten};

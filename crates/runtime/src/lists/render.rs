@@ -31,8 +31,9 @@ pub(super) fn render(
     let is_left_out = |(_, tool): &(usize, &CatalogueTool)| left_out.contains_key(&tool.server);
     let (without, chosen): (Vec<_>, Vec<_>) = request.chosen(&catalogue).partition(is_left_out);
     let (finder, parts) = match request.mode {
-        ListMode::Search => {
-            let finder = request.finder(&chosen, Beside::Nothing);
+        mode @ (ListMode::Search | ListMode::SearchBeside) => {
+            let beside = if mode == ListMode::Search { Beside::Nothing } else { Beside::SomeTools };
+            let finder = request.finder(&chosen, beside);
             let names = WireNames::of(request, translator, &chosen);
             let parts = search_parts(request, translator, &finder, &names, &mut StrictRoom::default())?;
             (Some(finder), parts)

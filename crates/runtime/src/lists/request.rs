@@ -58,6 +58,8 @@ pub enum ListMode {
     Full,
     /// The three tools that find, describe and call all others.
     Search,
+    /// The same three, in words for a list that shows some of the tools.
+    SearchBeside,
 }
 
 /// How many tools a list may hold.
@@ -194,6 +196,12 @@ impl ListRequest {
     #[must_use]
     pub fn searched(&self) -> Self {
         Self { mode: ListMode::Search, ..self.clone() }
+    }
+
+    /// The three tools of search that may stand beside some of the tools.
+    #[must_use]
+    pub fn searched_beside(&self) -> Self {
+        Self { mode: ListMode::SearchBeside, ..self.clone() }
     }
 
     /// The dialect that is meant.

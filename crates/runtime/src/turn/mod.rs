@@ -157,13 +157,14 @@ impl Turn {
         Ok(turn)
     }
 
-    /// A turn of a model that was given `rendered`, the list that `list` asks for. Arguments are repaired and coerced where that is
-    /// certain; nobody can be asked anything.
+    /// A turn of a model that was given tools of `rendered`, the list that `list` asks for, and perhaps those of `search`. Arguments are
+    /// repaired and coerced where that is certain; nobody can be asked anything.
     pub fn of_reply(
         runtime: &Runtime,
         reply: Reply,
         list: ListRequest,
         rendered: Arc<Rendered>,
+        search: Option<Arc<Rendered>>,
     ) -> Result<Self, Failure> {
         let dialect = match &rendered.dialect {
             Some(dialect) => Arc::clone(dialect),
@@ -171,7 +172,7 @@ impl Turn {
         };
         let own = dialect.name.split('+').next().unwrap_or(&dialect.name);
         let origin = Origin { transport: PLAIN, provider: Some(own.into()) };
-        let search = rendered.finder.is_some().then(|| Arc::clone(&rendered));
+        let search = search.or_else(|| rendered.finder.is_some().then(|| Arc::clone(&rendered)));
         let dialects = runtime.ready_dialects();
         let options = TurnOptions::of_model();
         Ok(Self { reply, dialects, dialect, origin, rendered, search, list, is_detected: false, options })

@@ -14,7 +14,7 @@ use super::servers::{describe_clash, hidden_by_clashes};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
-use gateway_runtime::lists::{ListForm, ListMode, ListRequest, MostTools, Rendered};
+use gateway_runtime::lists::{ListForm, ListMode, ListRequest, MostTools, Rendered, SelectBy, Share};
 use gateway_runtime::lookup::{Missing, names};
 use gateway_runtime::parameters::Parameters;
 
@@ -142,7 +142,9 @@ async fn selected(
     let rendered = gateway.lists().offered(&whole).await?;
     let missing = missing(gateway, &whole, style)?;
     let old_lists = gateway.stale(&whole.scope);
-    let selected = rendered.select(&[query.to_owned()], budget, &[]).await;
+    let questions = [query.to_owned()];
+    let by = SelectBy { questions: &questions, budget, share: Share::Whole, pinned: &[], search: None };
+    let selected = rendered.select(by).await;
     gateway.call_metrics().conversions(selected.names.len(), rendered.quarantined.len());
     let body = if is_list {
         selected.list.to_vec()
