@@ -14,7 +14,7 @@ use gateway_dialects::Dialects;
 use gateway_mcp::client_capabilities;
 use gateway_protocol::printable;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
-use gateway_store::CallLog;
+use gateway_store::{CallLog, PersonalData};
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 
 use crate::options::dialects_with;
@@ -301,6 +301,9 @@ impl Setup {
         options.max_result_bytes = config.value_bytes;
         options.redaction.keys.clone_from(&config.redact_keys);
         options.redaction.paths.clone_from(&config.redact_paths);
+        if let Some(mode) = self.service.privacy.log {
+            options.redaction.personal_data = Some(PersonalData::new(&self.service.privacy.kinds, mode));
+        }
         options.retention.max_age = Some(config.keep);
         options.retention.max_bytes = Some(config.keep_bytes);
         let log = match &config.directory {

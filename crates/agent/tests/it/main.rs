@@ -12,6 +12,7 @@ mod mixed_turns;
 mod models;
 mod proxied;
 mod retries;
+mod screening;
 mod selection;
 mod text;
 mod tools;

@@ -21,6 +21,7 @@ mod limits;
 mod links;
 mod logs;
 mod mcp;
+mod privacy;
 mod readme;
 mod repeated;
 mod sandbox;

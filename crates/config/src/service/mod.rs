@@ -12,6 +12,7 @@ use crate::fields::Words;
 use crate::key::Secret;
 use crate::level::LogLevel;
 use crate::models::{LoopConfig, ModelSpec};
+use crate::privacy::PrivacyConfig;
 use crate::spec::Approval;
 
 pub(crate) use read::read;
@@ -71,6 +72,8 @@ pub struct ServiceConfig {
     pub models: Vec<ModelSpec>,
     /// Bounds of the loop that runs their calls.
     pub agent: LoopConfig,
+    /// What is done about personal data.
+    pub privacy: PrivacyConfig,
     /// Dialect files to add to the built-in ones.
     pub dialect_files: Vec<PathBuf>,
     /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Not kept if absent.
@@ -285,6 +288,7 @@ impl Default for ServiceConfig {
             mcp: McpConfig::default(),
             models: Vec::new(),
             agent: LoopConfig::default(),
+            privacy: PrivacyConfig::default(),
             dialect_files: Vec::new(),
             data: None,
             log_level: None,

@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, time_within};
 use crate::level::LogLevel;
 use crate::models::{read_loop, read_models};
+use crate::privacy::read_privacy;
 use crate::problem::Problem;
 use crate::server::servers_schema;
 use crate::servers::is_of_opencode;
@@ -70,6 +71,8 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     let about = "Bounds of the loop that runs the calls of models.";
     at.object("loop", about, |at| read_loop(&mut config.agent, at));
     config.agent.model = environment.non_empty("ARGO_DEFAULT_MODEL").or(config.agent.model.take());
+    let about = "What is done about personal data, and where: `off`, `mark`, `mask` or `block`.";
+    at.object("privacy", about, |at| read_privacy(&mut config.privacy, at));
     log(&mut config, at);
     config.log_level = log_level(at);
     config
