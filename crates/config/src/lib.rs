@@ -39,6 +39,7 @@ mod program;
 mod registry;
 mod resource;
 mod schema;
+mod secret_text;
 mod server;
 mod servers;
 mod service;

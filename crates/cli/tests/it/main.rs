@@ -33,6 +33,7 @@ mod servers;
 mod servers_accept;
 mod shells;
 mod stale_lists;
+mod stores;
 mod strays;
 mod terminals;
 mod tokens;

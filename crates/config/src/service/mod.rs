@@ -169,6 +169,8 @@ impl Default for ApprovalConfig {
 pub struct LogConfig {
     /// The folder of the database; in memory if absent.
     pub directory: Option<PathBuf>,
+    /// The address of a PostgreSQL database that keeps it instead.
+    pub store: Option<Secret>,
     /// Owners of `keys` who see the calls of all callers, as admins do.
     pub readers: Vec<String>,
     /// Further keys whose values are not written.
@@ -187,6 +189,7 @@ impl Default for LogConfig {
     fn default() -> Self {
         Self {
             directory: None,
+            store: None,
             readers: Vec::new(),
             redact_keys: Vec::new(),
             redact_paths: Vec::new(),

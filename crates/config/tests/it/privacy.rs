@@ -1,4 +1,4 @@
-//! Personal data.
+//! Personal data, and where the call log is kept.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::config::environment;
 
 fn read(text: &str, variables: &[(&str, &str)]) -> Result<GatewayConfig, String> {
     let environment =
-        environment(variables, &[]);
+        environment(variables, &[("/etc/gateway/log-store", "postgres://me:from-file@db/log\n")]);
     parse(Path::new("/etc/gateway/gateway.json"), text, &environment).map_err(|problems| problems.to_string())
 }
 
@@ -72,4 +72,51 @@ fn what_is_wrong_with_personal_data_is_said() {
         let problems = read(&format!("{{\"mcpServers\": {{}}, \"privacy\": {text}}}"), &[]).unwrap_err();
         assert!(problems.contains(expected), "{text}: {problems}");
     }
+}
+
+/// The address of a store is a secret, and programs do not get the variables behind it.
+#[test]
+fn the_variables_of_a_store_are_hidden_from_programs() {
+    let text = |store: &str| {
+        format!(
+            r#"{{"mcpServers": {{"files": {{"command": "files"}}}}, "log": {{"store": "{store}"}},
+                "tools": {{"run": {{"description": "x", "inputSchema": {{"type": "object"}}, "handler": {{"type": "command", "command": "true"}}}}}}}}"#
+        )
+    };
+    let hidden = |config: &GatewayConfig| -> Vec<String> { config.servers[0].hidden_env.to_vec() };
+    let config = read(&text("${LOG_DB}"), &[("LOG_DB", "postgres://me:hunter2@db/log")]).unwrap();
+    assert_eq!(config.service.log.store.as_ref().unwrap().expose(), "postgres://me:hunter2@db/log");
+    assert!(!format!("{config:?}").contains("hunter2"));
+    assert_eq!(hidden(&config), ["LOG_DB"]);
+    let gateway_config::ToolHandler::Command(command) = &config.registry.tools[0].handler else {
+        panic!("{:?}", config.registry.tools)
+    };
+    assert_eq!(command.hidden_env.to_vec(), ["LOG_DB"]);
+
+    let parts = [("DB_USER", "me"), ("DB_PASSWORD", "hunter2")];
+    let config = read(&text("postgres://${DB_USER}:${DB_PASSWORD}@db/log"), &parts).unwrap();
+    assert_eq!(hidden(&config), ["DB_PASSWORD", "DB_USER"]);
+
+    let config = read(&text("${file:/etc/gateway/log-store}"), &[]).unwrap();
+    assert_eq!(config.service.log.store.unwrap().expose(), "postgres://me:from-file@db/log");
+
+    let own = [("MCP_GATEWAY_LOG_STORE", "postgres://me:hunter2@db/log")];
+    let config = read(r#"{"mcpServers": {"files": {"command": "files"}}}"#, &own).unwrap();
+    assert!(config.service.log.store.is_some());
+    assert_eq!(hidden(&config), ["MCP_GATEWAY_LOG_STORE"]);
+}
+
+#[test]
+fn an_address_of_a_store_that_is_wrong_is_not_repeated() {
+    let of = |log: &str| read(&format!("{{\"mcpServers\": {{}}, \"log\": {log}}}"), &[("SECRET", "hunter2")]);
+    let problems = of(r#"{"store": "redis://me:${SECRET}@db"}"#).unwrap_err();
+    assert!(problems.contains("log.store: must be an address such as `postgres://"), "{problems}");
+    assert!(!problems.contains("hunter2"), "{problems}");
+    let both = of(r#"{"store": "postgres://db/log", "directory": "x"}"#).unwrap();
+    assert!(
+        both.warnings[0].to_string().contains("is not used, because `store` is set"),
+        "{:?}",
+        both.warnings
+    );
+    assert_eq!(of(r#"{"store": ""}"#).unwrap().service.log.store, None);
 }
