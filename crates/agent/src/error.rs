@@ -84,6 +84,12 @@ pub enum AgentError {
     /// What happens could not be written down, so it did not happen.
     #[error("keeping the conversation: {0}")]
     Journal(String),
+    /// A message has personal data in it that may not be passed on; which kinds.
+    #[error(
+        "the message contains personal data ({0}), which this gateway does not pass on to models; leave it out and send the \
+         message again"
+    )]
+    PersonalData(String),
     /// Nobody listens any more.
     #[error("the caller went away")]
     Gone,

@@ -40,6 +40,11 @@ impl History {
         Self { given, added: Vec::new() }
     }
 
+    /// What came before, to be looked through.
+    pub(crate) fn given_mut(&mut self) -> &mut [Segment] {
+        &mut self.given
+    }
+
     /// The conversation in the messages of `dialect`; `codec` knows the tools as its models know them.
     pub fn render(&self, dialect: &Dialect, codec: &TranslatedTools, model: Option<&str>) -> Conversation {
         let mut options = HistoryOptions::default();

@@ -14,7 +14,7 @@ use gateway_dialects::Dialects;
 use gateway_mcp::client_capabilities;
 use gateway_protocol::printable;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
-use gateway_store::CallLog;
+use gateway_store::{Address, CallLog, PersonalData};
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 
 use crate::options::dialects_with;
@@ -192,6 +192,18 @@ pub(crate) fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem
     }
 }
 
+/// The call log in a PostgreSQL database.
+fn open_postgres_log(store: &Secret, options: &gateway_store::Options) -> Result<CallLog> {
+    let address = Address::postgres(store.expose()).context("reading the address in `log.store`")?;
+    CallLog::open_postgres(&address, options).map_err(|error| {
+        let error = anyhow::Error::from(error);
+        anyhow!(
+            "opening the call log: {error:#}; start the database, or remove `log.store` from the configuration to keep the log \
+             in the data directory"
+        )
+    })
+}
+
 fn demo() -> UpstreamSpec {
     let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);
     spec.connect = ConnectMode::Eager;
@@ -301,8 +313,14 @@ impl Setup {
         options.max_result_bytes = config.value_bytes;
         options.redaction.keys.clone_from(&config.redact_keys);
         options.redaction.paths.clone_from(&config.redact_paths);
+        if let Some(mode) = self.service.privacy.log {
+            options.redaction.personal_data = Some(PersonalData::new(&self.service.privacy.kinds, mode));
+        }
         options.retention.max_age = Some(config.keep);
         options.retention.max_bytes = Some(config.keep_bytes);
+        if let Some(store) = &config.store {
+            return open_postgres_log(store, &options);
+        }
         let log = match &config.directory {
             Some(directory) => CallLog::open(directory, &options).map_err(|error| {
                 let error = anyhow::Error::from(error);

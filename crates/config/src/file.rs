@@ -19,6 +19,7 @@ use crate::jsonc::{Document, JsoncError};
 use crate::key::Secret;
 use crate::problem::{Problem, Problems};
 use crate::registry;
+use crate::secret_text::SECRET_SETTINGS;
 use crate::server::servers_schema;
 use crate::servers::{
     Locations, OnInvalidServer, SERVER_BLOCKS, check_references, is_of_opencode, read_servers,
@@ -321,10 +322,8 @@ impl Parts {
 
     /// Keeps variables with keys of the gateway from programs that it starts.
     fn hide_keys(&mut self, overlay: &Overlay) {
-        let of_keys = overlay
-            .variables
-            .iter()
-            .filter(|(pointer, _)| ["/apiKeys", "/adminKeys"].contains(&pointer.as_str()));
+        let of_keys =
+            overlay.variables.iter().filter(|(pointer, _)| SECRET_SETTINGS.contains(&pointer.as_str()));
         self.key_variables.extend(of_keys.map(|(_, variable)| variable.clone()));
     }
 

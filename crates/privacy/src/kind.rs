@@ -77,6 +77,17 @@ pub enum Mode {
     Block,
 }
 
+impl Mode {
+    /// The name in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mark => "mark",
+            Self::Mask => "mask",
+            Self::Block => "block",
+        }
+    }
+}
+
 /// What became of a text or a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied<T, R> {

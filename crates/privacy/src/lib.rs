@@ -30,6 +30,7 @@ mod calling_codes;
 mod card;
 mod characters;
 mod context;
+mod counts;
 mod detector;
 mod email;
 mod iban;
@@ -41,6 +42,7 @@ mod ssn;
 mod stream;
 mod view;
 
+pub use counts::Counts;
 pub use detector::Detector;
 pub use json::{JsonError, JsonFinding, JsonReport, Location, MAX_LISTED};
 pub use kind::{Applied, Finding, Kind, Mode};

@@ -60,6 +60,8 @@ pub mod code {
     pub const CANCELLED: &str = "CANCELLED";
     /// A tool cannot be written in the provider's format, and its server is configured to refuse the list then.
     pub const CONVERSION_ERROR: &str = "CONVERSION_ERROR";
+    /// What is asked for, or what came of it, has personal data in it that the configuration does not let pass.
+    pub const PERSONAL_DATA: &str = "PERSONAL_DATA";
     /// Anything else.
     pub const UNKNOWN: &str = "UNKNOWN";
 }

@@ -80,8 +80,9 @@ pub use crate::{
     query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,
     record::{CallRecord, Outcome, StoredRecord, write_json_array},
-    redact::{REDACTED, Redaction},
+    redact::{PersonalData, REDACTED, Redaction},
     retention::Retention,
     schema::{FILE_NAME, Opened, PreviousRun},
     status::{Status, Subscription},
+    writer::AUDIT,
 };

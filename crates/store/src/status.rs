@@ -8,6 +8,8 @@ use std::{
     },
 };
 
+use gateway_privacy::Counts;
+
 /// The state of the log, for health checks and metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -36,6 +38,8 @@ pub struct Status {
     pub database_bytes: u64,
     /// The id of the newest entry.
     pub last_id: i64,
+    /// Personal data that was found in records since the log was opened, if it is looked for.
+    pub personal_data: Counts,
 }
 
 /// A listener of [`CallLog::on_write`](crate::CallLog::on_write); dropping it unsubscribes.
@@ -98,6 +102,10 @@ impl Shared {
         let mut health = lock(&self.health);
         health.deleted += u64::try_from(deleted).unwrap_or(0);
         health.database_bytes = bytes;
+    }
+
+    pub(crate) fn record_personal_data(&self, found: Counts) {
+        lock(&self.health).personal_data.merge(found);
     }
 
     pub(crate) fn listen(&self, listener: Listener) -> Subscription {

@@ -5,10 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use gateway_privacy::Counts;
+
 use crate::{
     backend::Backend,
     queue::{Queue, Queued, Stopping, Work},
-    redact::Cleaner,
+    record::CallRecord,
+    redact::{Cleaner, PersonalData},
     share::Shares,
     status::Shared,
 };
@@ -21,6 +24,9 @@ pub(crate) struct Writer {
     pub(crate) cleaner: Cleaner,
     pub(crate) backend: Box<dyn Backend>,
 }
+
+/// The target of events for auditors.
+pub const AUDIT: &str = "gateway_audit";
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -49,7 +55,10 @@ impl Writer {
         let mut shares = Shares::default();
         for Queued { record, shortened } in &mut batch {
             shares.add(&record.server, record.weight());
-            self.cleaner.clean(record, *shortened);
+            let found = self.cleaner.clean(record, *shortened);
+            if !found.is_empty() {
+                self.report(record, found);
+            }
         }
         let (_, bytes) = shares.total();
         let mut pause = FIRST_PAUSE;
@@ -78,6 +87,19 @@ impl Writer {
         self.shared.notify_listeners(last_id);
         self.backend.record_growth(bytes);
         Stopping::No
+    }
+
+    /// Reports personal data in a record: which kinds, never what.
+    fn report(&self, record: &CallRecord, found: Counts) {
+        let mode = self.cleaner.personal_data().map_or("mask", PersonalData::mode_name);
+        for (kind, count) in found.iter() {
+            tracing::warn!(
+                target: AUDIT, face = "log", part = "calls", mode, kind = kind.name(), count, caller = record.caller.as_deref(),
+                correlation_id = &*record.correlation_id, server = &*record.server, tool = &*record.tool,
+                "Personal data found."
+            );
+        }
+        self.shared.record_personal_data(found);
     }
 
     fn sweep(&mut self) {

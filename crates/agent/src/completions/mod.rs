@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
+use gateway_runtime::failure::code;
 use gateway_runtime::progress::{Step, until_done};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -30,6 +31,7 @@ use crate::kept_results::KeptResults;
 use crate::model::Model;
 use crate::models::{ChosenModel, Models, UnknownModel};
 use crate::run::{Agent, AgentRequest, Event, Finished, Limits};
+use crate::screening::{Face, Part, Screen};
 use crate::store::Store;
 use crate::toolbox::Toolbox;
 
@@ -109,6 +111,9 @@ impl CompletionError {
             Self::Agent(AgentError::Tools(failure)) => ("server_error", Some(failure.code()), None),
             Self::Agent(AgentError::Empty { .. }) => ("server_error", Some("empty_answer"), None),
             Self::Agent(AgentError::Journal(_)) => ("server_error", Some("store_unavailable"), None),
+            Self::Agent(AgentError::PersonalData(_)) => {
+                ("invalid_request_error", Some(code::PERSONAL_DATA), Some("messages"))
+            }
             Self::Agent(AgentError::Gone) => ("server_error", Some("cancelled"), None),
         };
         json!({"error": {"message": self.to_string(), "type": kind, "param": param, "code": code}})
@@ -189,7 +194,15 @@ impl Completions {
         if let (WantedTools::None, Some(first)) = (&wanted, chosen.first())
             && proxy::can_proxy(first)
         {
-            return Ok(Completion::Proxied(proxy::forward(first, &body).await?));
+            match Screen::new(&self.runtime, Face::Completions, &context) {
+                None => return Ok(Completion::Proxied(proxy::forward(first, &body).await?)),
+                // Answers are looked through by the loop, so they are no other server's bytes.
+                Some(screen) if screen.mode(Part::Answers).is_some() => {}
+                Some(screen) => {
+                    let proxied = proxy::forward_screened(first, &body, request.messages, &screen).await?;
+                    return Ok(Completion::Proxied(proxied));
+                }
+            }
         }
         let work = self.prepare(request, wanted, &chosen, context).await?;
         if work.request.stream {
@@ -242,7 +255,9 @@ impl Completions {
             journal: None,
         };
         Ok(Work {
-            agent: Agent::new(models, tools, self.limits.clone()).keeping(Arc::clone(&self.results)),
+            agent: Agent::new(models, tools, self.limits.clone())
+                .keeping(Arc::clone(&self.results))
+                .screening(Screen::new(&self.runtime, Face::Completions, &caller)),
             agent_request,
             frame,
             as_function: request.has_functions,

@@ -3,13 +3,15 @@
 use bytes::Bytes;
 use gateway_config::ModelKind;
 use gateway_protocol::{RawJson, RawObject};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{BadRequest, CompletionError};
 use crate::error::AgentError;
 use crate::http_model::ProxiedBody;
 use crate::models::ChosenModel;
+use crate::screening::Screen;
 
 /// An answer of another server.
 pub struct Proxied {
@@ -44,12 +46,39 @@ pub(super) async fn forward(chosen: &ChosenModel, body: &Bytes) -> Result<Proxie
     Ok(Proxied { status, headers, body: chosen.model.body(response) })
 }
 
+/// The header of an answer that names the kinds of personal data in the request.
+const PERSONAL_DATA: &str = "x-gateway-personal-data";
+
+/// The same, after a look at the messages. They are written anew only if something in them is masked.
+pub(super) async fn forward_screened(
+    chosen: &ChosenModel,
+    body: &Bytes,
+    messages: Vec<Value>,
+    screen: &Screen,
+) -> Result<Proxied, CompletionError> {
+    let mut screened = messages.clone();
+    screen.chat(&mut screened)?;
+    let body = if screened == messages { body.clone() } else { with_messages(body, &screened)? };
+    let mut proxied = forward(chosen, &body).await?;
+    let kinds: Vec<String> = screen.found().iter().map(|found| found.counts.to_string()).collect();
+    if let (false, Ok(kinds)) = (kinds.is_empty(), HeaderValue::from_str(&kinds.join(", "))) {
+        proxied.headers.insert(PERSONAL_DATA, kinds);
+    }
+    Ok(proxied)
+}
+
+/// The body with other messages; every other member stays as it came.
+fn with_messages(body: &Bytes, messages: &[Value]) -> Result<Bytes, CompletionError> {
+    let raw = RawJson::parse(body.clone()).map_err(|error| unreadable(&error))?;
+    let mut members = RawObject::parse(&raw).map_err(|error| unreadable(&error))?;
+    let messages = RawJson::of(messages).map_err(|error| unreadable(&error))?;
+    members.set("messages", &messages).map_err(|error| unreadable(&error))?;
+    let written = members.to_raw().map_err(|error| unreadable(&error))?;
+    Ok(Bytes::copy_from_slice(written.as_bytes()))
+}
+
 /// The body with another name for the model; every other byte stays.
 fn with_model(body: &Bytes, model: &str) -> Result<Bytes, CompletionError> {
-    let unreadable = |error: &dyn std::fmt::Display| BadRequest {
-        message: format!("reading the body: {error}"),
-        param: None,
-    };
     let raw = RawJson::parse(body.clone()).map_err(|error| unreadable(&error))?;
     let mut members = RawObject::parse(&raw).map_err(|error| unreadable(&error))?;
     let named = RawJson::of(model).map_err(|error| unreadable(&error))?;
@@ -63,4 +92,8 @@ fn with_model(body: &Bytes, model: &str) -> Result<Bytes, CompletionError> {
     members.set("model", &named).map_err(|error| unreadable(&error))?;
     let written = members.to_raw().map_err(|error| unreadable(&error))?;
     Ok(Bytes::copy_from_slice(written.as_bytes()))
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> BadRequest {
+    BadRequest { message: format!("reading the body: {error}"), param: None }
 }

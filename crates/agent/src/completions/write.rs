@@ -6,6 +6,7 @@ use gateway_dialects::stream::Usage;
 use serde_json::{Map, Value, json};
 
 use crate::run::{Finished, Stop};
+use crate::screening::FoundData;
 
 /// The frame of all chunks of one answer.
 #[derive(Clone, Debug)]
@@ -139,9 +140,13 @@ pub(super) fn gateway_member(finished: &Finished) -> Value {
         .collect();
     let rounds: Vec<Value> = finished.rounds.iter().map(|usage| usage_of(*usage)).collect();
     let mut member = json!({"calls": calls, "rounds": rounds});
-    for (key, value) in
-        [("stopped", stop), ("ignored", json!(finished.ignored)), ("notices", json!(finished.notices))]
-    {
+    let personal_data: Vec<Value> = finished.personal_data.iter().map(FoundData::to_json).collect();
+    for (key, value) in [
+        ("stopped", stop),
+        ("ignored", json!(finished.ignored)),
+        ("notices", json!(finished.notices)),
+        ("personalData", personal_data.into()),
+    ] {
         if !value.is_null() && value != json!([]) {
             member[key] = value;
         }

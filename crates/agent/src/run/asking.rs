@@ -19,12 +19,14 @@ use crate::chat_dialect::chat_dialect;
 use crate::error::{AgentError, ModelError, ModelFailure};
 use crate::history::History;
 use crate::model::{Answer, Ask, Model};
+use crate::screening::Screen;
 use crate::toolbox::{Offer, Toolbox};
 
 /// Who is asked, and with which tools.
 pub(super) struct Asking<'a> {
     models: &'a [Arc<dyn Model>],
     tools: &'a dyn Toolbox,
+    screen: Option<&'a Arc<Screen>>,
     /// Which of the models is asked.
     current: usize,
     /// Whether its careful dialect is in use.
@@ -39,10 +41,15 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn new(models: &'a [Arc<dyn Model>], tools: &'a dyn Toolbox) -> Self {
+    pub(super) fn new(
+        models: &'a [Arc<dyn Model>],
+        tools: &'a dyn Toolbox,
+        screen: Option<&'a Arc<Screen>>,
+    ) -> Self {
         Self {
             models,
             tools,
+            screen,
             current: 0,
             is_careful: false,
             offered: None,
@@ -169,7 +176,10 @@ impl<'a> Asking<'a> {
             stream: request.stream,
             text,
         };
-        let answer = model.ask(ask).await?;
+        let mut answer = model.ask(ask).await?;
+        if let Some(screen) = self.screen {
+            answer.events = screen.answers(answer.events);
+        }
         self.ignored.clone_from(&answer.ignored);
         Ok(answer)
     }

@@ -64,6 +64,7 @@ impl Run<'_> {
         let mut verdict = Verdict::GoOn;
         let mut calls = calls.iter();
         while let (Some(call), Some(outcome)) = (calls.next(), outcomes.next().await) {
+            let outcome = self.screened(outcome);
             let (note, judged) = self.judge(call, &outcome);
             let shown = self.shown(&outcome, note).await;
             let (block, text) = (result_block(call.id.as_str(), &shown), first_text_of(&shown));
@@ -93,6 +94,7 @@ impl Run<'_> {
                     _ => break,
                 },
             };
+            let outcome = self.screened(outcome);
             let (note, judged) = self.judge(&call, &outcome);
             let result = self.shown(&outcome, note).await;
             let text = first_text_of(&result);
@@ -138,6 +140,14 @@ impl Run<'_> {
             );
         }
         Ok(stream::iter(running).buffered(self.agent.limits.at_once).boxed())
+    }
+
+    /// An outcome without the personal data that may not be passed on.
+    fn screened(&self, outcome: ToolOutcome) -> ToolOutcome {
+        match &self.agent.screen {
+            Some(screen) => screen.outcome(outcome),
+            None => outcome,
+        }
     }
 
     /// What the model is shown of a result. Where that is not all, it is offered a tool that reads the rest.

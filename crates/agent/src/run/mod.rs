@@ -31,6 +31,7 @@ use crate::error::AgentError;
 use crate::history::History;
 use crate::kept_results::KeptResults;
 use crate::model::Model;
+use crate::screening::{FoundData, Screen};
 use crate::toolbox::{Offer, Toolbox};
 
 /// The loop over one model and one set of tools.
@@ -41,6 +42,7 @@ pub struct Agent {
     tools: Arc<dyn Toolbox>,
     limits: Limits,
     results: Option<Arc<KeptResults>>,
+    screen: Option<Arc<Screen>>,
 }
 
 /// What happens while the loop runs.
@@ -115,6 +117,8 @@ pub struct Finished {
     pub ignored: Vec<String>,
     /// What the operator should know.
     pub notices: Vec<String>,
+    /// Personal data that was found, and what became of it.
+    pub personal_data: Vec<FoundData>,
 }
 
 /// How often an empty answer is asked for again.
@@ -126,13 +130,20 @@ const NUDGE: &str = "Your last answer was empty. Answer the question, or use the
 impl Agent {
     /// The loop over these models, the first of which is asked, and these tools.
     pub fn new(models: Vec<Arc<dyn Model>>, tools: Arc<dyn Toolbox>, limits: Limits) -> Self {
-        Self { models, tools, limits, results: None }
+        Self { models, tools, limits, results: None, screen: None }
     }
 
     /// The same with a place for results that are too long for the model, which it then reads in pieces.
     #[must_use]
     pub fn keeping(mut self, results: Arc<KeptResults>) -> Self {
         self.results = Some(results);
+        self
+    }
+
+    /// The same with a screen for personal data between the model and all others; `None` is no screen.
+    #[must_use]
+    pub fn screening(mut self, screen: Option<Arc<Screen>>) -> Self {
+        self.screen = screen;
         self
     }
 
@@ -172,7 +183,7 @@ impl<'a> Run<'a> {
             agent,
             events,
             history,
-            asking: Asking::new(&agent.models, agent.tools.as_ref()),
+            asking: Asking::new(&agent.models, agent.tools.as_ref(), agent.screen.as_ref()),
             deadline: Instant::now() + agent.limits.time,
             repeats: Repeats::new(agent.limits.repeats),
             bad_calls: BadCalls::new(agent.limits.bad_calls),
@@ -190,12 +201,16 @@ impl<'a> Run<'a> {
                 model: String::new(),
                 ignored: Vec::new(),
                 notices: Vec::new(),
+                personal_data: Vec::new(),
             },
             request,
         }
     }
 
     async fn finish(mut self) -> Result<Finished, AgentError> {
+        if let Some(screen) = &self.agent.screen {
+            screen.history(&mut self.history)?;
+        }
         let mut nudges = 0;
         loop {
             if let Some(bound) = self.reached() {
@@ -222,6 +237,8 @@ impl<'a> Run<'a> {
         let is_chat = matches!(protocol, Protocol::Chat | Protocol::Functions);
         self.finished.is_plain = is_chat && self.finished.added.len() == 1;
         self.finished.notices.append(&mut self.asking.notices);
+        self.finished.personal_data =
+            self.agent.screen.as_ref().map(|screen| screen.found()).unwrap_or_default();
         Ok(self.finished)
     }
 

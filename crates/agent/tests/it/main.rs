@@ -13,6 +13,7 @@ mod models;
 mod proxied;
 mod retries;
 mod sampling;
+mod screening;
 mod selection;
 mod text;
 mod tools;

@@ -76,9 +76,13 @@ async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
     outcome
 }
 
-/// The call log. Several editors may each start a gateway; only the first one gets the file, the others log in memory.
+/// The call log. Several editors may each start a gateway; only the first one gets the file, the others log in memory. A database
+/// takes all of them, so if it cannot be reached that is an error.
 fn call_log(setup: &mut Setup) -> Result<CallLog> {
     setup.open_log().or_else(|error| {
+        if setup.service.log.store.is_some() {
+            return Err(error);
+        }
         // A closed standard error is fine.
         let _ =
             writeln!(crate::terminal::errors(), "warning: the call log is kept in memory only: {error:#}");

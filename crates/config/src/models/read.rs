@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{LoopConfig, ModelKind, ModelSpec, ToolBudget, ToolDialect, ToolUse};
-use crate::expand::Source;
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, any_of, describe};
 use crate::key::Secret;
+use crate::secret_text::{expanded, secret};
 
 /// How long an API may send nothing, if nobody says otherwise. Local models read long prompts slowly.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -209,26 +209,6 @@ fn headers(at: &mut Fields<'_>, headers: &mut BTreeMap<String, Secret>, taken_fr
     for (name, item) in item.iter().flat_map(Item::present_members) {
         headers.extend(expanded(&item, taken_from).map(|value| (name.clone(), value)));
     }
-}
-
-/// A text with its variables, whose value is a secret.
-fn secret(
-    at: &mut Fields<'_>,
-    name: &'static str,
-    about: &str,
-    taken_from: &mut BTreeSet<String>,
-) -> Option<Secret> {
-    let item = at.item(name, about, String::schema)?;
-    expanded(&item, taken_from).filter(|text| !text.expose().is_empty())
-}
-
-fn expanded(item: &Item<'_>, taken_from: &mut BTreeSet<String>) -> Option<Secret> {
-    let text: String = item.read()?;
-    // A key is a secret: neither the default of an input, which is in the file for all to read, nor a path makes one.
-    let source = Source { inputs: &Value::Null, folder: None, ..item.context.source };
-    let expanded = item.context.expand(source, &text).map_err(|message| item.error(&message)).ok()?;
-    taken_from.extend(expanded.variables);
-    Some(Secret::new(expanded.text))
 }
 
 fn is_address(text: &str) -> bool {

@@ -12,6 +12,7 @@ use crate::fields::Words;
 use crate::key::Secret;
 use crate::level::LogLevel;
 use crate::models::{LoopConfig, ModelSpec};
+use crate::privacy::PrivacyConfig;
 use crate::spec::Approval;
 
 pub(crate) use read::read;
@@ -71,6 +72,8 @@ pub struct ServiceConfig {
     pub models: Vec<ModelSpec>,
     /// Bounds of the loop that runs their calls.
     pub agent: LoopConfig,
+    /// What is done about personal data.
+    pub privacy: PrivacyConfig,
     /// Dialect files to add to the built-in ones.
     pub dialect_files: Vec<PathBuf>,
     /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Not kept if absent.
@@ -166,6 +169,8 @@ impl Default for ApprovalConfig {
 pub struct LogConfig {
     /// The folder of the database; in memory if absent.
     pub directory: Option<PathBuf>,
+    /// The address of a PostgreSQL database that keeps it instead.
+    pub store: Option<Secret>,
     /// Owners of `keys` who see the calls of all callers, as admins do.
     pub readers: Vec<String>,
     /// Further keys whose values are not written.
@@ -184,6 +189,7 @@ impl Default for LogConfig {
     fn default() -> Self {
         Self {
             directory: None,
+            store: None,
             readers: Vec::new(),
             redact_keys: Vec::new(),
             redact_paths: Vec::new(),
@@ -285,6 +291,7 @@ impl Default for ServiceConfig {
             mcp: McpConfig::default(),
             models: Vec::new(),
             agent: LoopConfig::default(),
+            privacy: PrivacyConfig::default(),
             dialect_files: Vec::new(),
             data: None,
             log_level: None,

@@ -14,7 +14,9 @@ use crate::environment::Environment;
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, time_within};
 use crate::level::LogLevel;
 use crate::models::{read_loop, read_models};
+use crate::privacy::read_privacy;
 use crate::problem::Problem;
+use crate::secret_text::secret;
 use crate::server::servers_schema;
 use crate::servers::is_of_opencode;
 use crate::spec::Approval;
@@ -70,7 +72,9 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     let about = "Bounds of the loop that runs the calls of models.";
     at.object("loop", about, |at| read_loop(&mut config.agent, at));
     config.agent.model = environment.non_empty("ARGO_DEFAULT_MODEL").or(config.agent.model.take());
-    log(&mut config, at);
+    let about = "What is done about personal data, and where: `off`, `mark`, `mask` or `block`.";
+    at.object("privacy", about, |at| read_privacy(&mut config.privacy, at));
+    log(&mut config, at, key_variables);
     config.log_level = log_level(at);
     config
 }
@@ -182,11 +186,11 @@ fn mcp(config: &mut McpConfig, at: &mut Fields<'_>) {
     }
 }
 
-fn log(config: &mut ServiceConfig, at: &mut Fields<'_>) {
+fn log(config: &mut ServiceConfig, at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) {
     config.log.directory.clone_from(&config.data);
     let about = "The call log; false keeps it in memory.";
     let fields = |at: &mut Fields<'_>| {
-        log_fields(&mut config.log, at);
+        log_fields(&mut config.log, at, key_variables);
         for name in config.log.readers.iter().filter(|name| !config.keys.contains_key(*name)) {
             let name = gateway_protocol::printable(name);
             at.warn("readers", &format!("`{name}` is no owner of a key in `apiKeys`"));
@@ -199,10 +203,21 @@ fn log(config: &mut ServiceConfig, at: &mut Fields<'_>) {
     }
 }
 
-fn log_fields(log: &mut LogConfig, at: &mut Fields<'_>) {
+fn log_fields(log: &mut LogConfig, at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) {
     let other = path(at, "path", "The same as `directory`.");
     let directory = path(at, "directory", "The directory of the database; `dataDirectory` if absent.");
+    let has_directory = directory.is_some() || other.is_some();
     log.directory = directory.or(other).or(log.directory.take());
+    let about = "A PostgreSQL database that keeps it instead, such as `${LOG_DATABASE}`: `postgres://user:password@host/database`.";
+    log.store = secret(at, "store", about, key_variables);
+    if let Some(store) = &log.store {
+        // What was given may be a password, so it is not repeated.
+        if !["postgres://", "postgresql://"].iter().any(|scheme| store.expose().starts_with(scheme)) {
+            at.error("store", "must be an address such as `postgres://user:password@localhost:5432/gateway`");
+        } else if has_directory {
+            at.warn("directory", "is not used, because `store` is set");
+        }
+    }
     let about = "Owners in `apiKeys` who see the calls of all callers, as admins do.";
     texts(at, "readers", about, &mut log.readers);
     let about = "Further keys whose values are not written, and paths as `server/tool:/pointer`.";

@@ -7,6 +7,7 @@ mod config_files;
 mod documented;
 mod invalid_entries;
 mod models;
+mod privacy;
 mod service;
 mod tools;
 mod workspace;

@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-dialects", &["gateway-notation", "gateway-regex"]),
     ("gateway-privacy", &["gateway-notation"]),
     ("gateway-protocol", &["gateway-notation"]),
-    ("gateway-config", &["gateway-notation", "gateway-protocol"]),
+    ("gateway-config", &["gateway-notation", "gateway-privacy", "gateway-protocol"]),
     ("gateway-process", &[]),
     ("gateway-builtin", &["gateway-config", "gateway-process", "gateway-protocol"]),
     (
@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["gateway-builtin", "gateway-config", "gateway-notation", "gateway-process", "gateway-protocol"],
     ),
     ("gateway-search", &["gateway-dialects", "gateway-protocol"]),
-    ("gateway-store", &["gateway-notation"]),
+    ("gateway-store", &["gateway-notation", "gateway-privacy"]),
     (
         "gateway-runtime",
         &[
@@ -48,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "gateway-config",
             "gateway-dialects",
             "gateway-notation",
+            "gateway-privacy",
             "gateway-process",
             "gateway-protocol",
             "gateway-runtime",

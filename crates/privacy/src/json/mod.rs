@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use gateway_notation::pointer;
 use serde_json::Value;
 
+use crate::counts::Counts;
 use crate::detector::Detector;
 use crate::kind::{Applied, Finding, Mode};
 
@@ -47,6 +48,8 @@ pub struct JsonReport {
     pub findings: Vec<JsonFinding>,
     /// How many more there are.
     pub omitted: usize,
+    /// How many there are of each kind, also of those that are not listed.
+    pub counts: Counts,
 }
 
 impl JsonReport {
@@ -60,6 +63,7 @@ impl JsonReport {
         if found.is_empty() {
             return;
         }
+        self.counts.add_all(&found);
         let room = MAX_LISTED - self.findings.len();
         self.omitted += found.len().saturating_sub(room);
         if room == 0 {

@@ -116,6 +116,7 @@ fn reports_are_bounded_and_masking_is_not() {
         panic!("blocked")
     };
     assert_eq!((report.findings.len(), report.omitted), (MAX_LISTED, 7));
+    assert_eq!(report.counts.iter().collect::<Vec<_>>(), [(Kind::Email, MAX_LISTED + 7)]);
     assert!(report.findings.iter().all(|found| found.pointer == "/…"));
     assert_eq!(output.to_string().matches("[email]").count(), MAX_LISTED + 7);
 }

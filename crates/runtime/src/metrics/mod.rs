@@ -5,13 +5,17 @@
 
 mod histogram;
 mod labels;
+mod personal_data;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use gateway_store::AUDIT;
 pub use histogram::{BOUNDS, Histogram};
 use labels::CallSeries;
 pub use labels::{CallCounters, Labels, OUTCOMES};
+use personal_data::PersonalData;
+pub use personal_data::PersonalDataLabels;
 
 /// Counters of calls and conversions.
 #[derive(Debug, Default)]
@@ -20,6 +24,7 @@ pub struct CallMetrics {
     by_provider: Labels<AtomicU64>,
     converted: AtomicU64,
     quarantined: AtomicU64,
+    personal_data: PersonalData,
 }
 
 impl CallMetrics {
@@ -42,6 +47,16 @@ impl CallMetrics {
     pub fn conversions(&self, tools: usize, quarantined: usize) {
         self.converted.fetch_add(u64::try_from(tools).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.quarantined.fetch_add(u64::try_from(quarantined).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Counts personal data that was found.
+    pub fn personal_data(&self, labels: PersonalDataLabels, count: usize) {
+        self.personal_data.add(labels, count);
+    }
+
+    /// The personal data that was found, by where it was and what became of it.
+    pub fn personal_data_found(&self) -> Vec<(PersonalDataLabels, u64)> {
+        self.personal_data.all()
     }
 
     /// Calls by server and tool, sorted.

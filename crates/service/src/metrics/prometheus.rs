@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::Ordering;
 
 use gateway_runtime::cache::CacheFigures;
-use gateway_runtime::metrics::{BOUNDS, Histogram, OUTCOMES};
+use gateway_runtime::metrics::{BOUNDS, Histogram, OUTCOMES, PersonalDataLabels};
 
 use super::{Metrics, RouteIndex, STATUSES};
 
@@ -19,6 +19,8 @@ pub(crate) struct Gauges {
     pub(crate) log_failures: u64,
     /// The size of the log's database.
     pub(crate) log_bytes: u64,
+    /// Personal data that was found in the log: its kind, what became of it, and how often.
+    pub(crate) log_personal_data: Vec<(&'static str, &'static str, u64)>,
     /// Tools in the catalogue.
     pub(crate) tools: u64,
     /// Results that are kept.
@@ -151,6 +153,7 @@ impl Metrics {
         self.write_requests(&mut text);
         self.write_providers(&mut text);
         self.write_calls(&mut text);
+        self.write_personal_data(&mut text, gauges);
         write_gauges(&mut text, gauges);
         let in_flight = count(self.in_flight.load(Ordering::Relaxed));
         text.single("gateway_requests_in_flight", "Requests at work.", in_flight);
@@ -204,6 +207,19 @@ impl Metrics {
         let all = calls.iter().map(|(name, count)| (&**name, *count)).chain(silent);
         let help = "Tool calls that came in a provider's format.";
         text.each("gateway_provider_calls_total", help, "provider", all);
+    }
+
+    fn write_personal_data(&self, text: &mut Text, gauges: &Gauges) {
+        let name = "gateway_personal_data_total";
+        text.family(name, "Personal data that was found, by where it was and what became of it.");
+        let of_log = |(kind, mode, count): &(&'static str, &'static str, u64)| {
+            (PersonalDataLabels { face: "log", part: "calls", kind, mode }, *count)
+        };
+        let of_log = gauges.log_personal_data.iter().map(of_log);
+        for (labels, count) in self.calls.personal_data_found().into_iter().chain(of_log) {
+            let PersonalDataLabels { face, part, kind, mode } = labels;
+            text.sample(name, &[("face", face), ("part", part), ("kind", kind), ("mode", mode)], count);
+        }
     }
 
     fn write_calls(&self, text: &mut Text) {

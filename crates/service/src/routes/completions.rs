@@ -139,6 +139,7 @@ fn status_of(error: &CompletionError) -> StatusCode {
         CompletionError::Agent(AgentError::Tools(Failure::Request(_) | Failure::UnknownGroup { .. })) => {
             StatusCode::BAD_REQUEST
         }
+        CompletionError::Agent(AgentError::PersonalData(_)) => StatusCode::BAD_REQUEST,
         CompletionError::Agent(AgentError::Journal(_)) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }

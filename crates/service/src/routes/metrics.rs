@@ -45,12 +45,18 @@ fn gauges(gateway: &Gateway) -> Gauges {
         refused_requests: health.refused_requests,
     });
     let log = gateway.log().status();
+    let mode = gateway.config().privacy.log.map_or("off", |mode| mode.name());
     Gauges {
         servers: servers.collect(),
         log_waiting: count(log.waiting),
         log_written: log.written,
         log_failures: log.failures,
         log_bytes: log.database_bytes,
+        log_personal_data: log
+            .personal_data
+            .iter()
+            .map(|(kind, times)| (kind.name(), mode, count(times)))
+            .collect(),
         cache: gateway.cache().figures(),
         result_bytes: count(gateway.fleet().results().used()),
         body_bytes: count(gateway.state.bodies.used()),

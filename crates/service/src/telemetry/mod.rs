@@ -10,6 +10,7 @@ mod line;
 use std::io::Write as _;
 
 use gateway_config::LogLevel;
+use gateway_runtime::metrics::AUDIT;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -82,7 +83,12 @@ impl<S> Lines<S> {
     fn wants(&self, metadata: &Metadata<'_>) -> bool {
         let target = metadata.target();
         let is_ours = target.starts_with("gateway") || target.starts_with("mcp_tool_gateway");
-        let level = if is_ours { self.level } else { self.level.min(LevelFilter::WARN) };
+        let level = match target {
+            // What an auditor needs is written at every level.
+            AUDIT => self.level.max(LevelFilter::WARN),
+            _ if is_ours => self.level,
+            _ => self.level.min(LevelFilter::WARN),
+        };
         metadata.is_event() && *metadata.level() <= level
     }
 }
@@ -97,7 +103,7 @@ impl<S: Sink, R: Subscriber> Layer<R> for Lines<S> {
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.level)
+        Some(self.level.max(LevelFilter::WARN))
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, R>) {

@@ -24,6 +24,7 @@ mod markup;
 mod needles;
 mod nesting;
 mod pairs;
+mod personal;
 mod phrases;
 mod placeholders;
 mod rules;
@@ -39,8 +40,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use gateway_privacy::Counts;
 use serde::de::IgnoredAny;
 
+pub use self::personal::PersonalData;
 pub(crate) use self::rules::Rules;
 use crate::{
     error::StoreError,
@@ -61,12 +64,15 @@ pub struct Redaction {
     /// Locations in the input and the result of some tools: `server/tool:/path/to/value`; `*` is allowed in the names and
     /// as a whole segment of the path.
     pub paths: Vec<String>,
+    /// Personal data that is looked for; none if absent.
+    pub personal_data: Option<PersonalData>,
 }
 
 /// Redacts and caps records: the only way from a record to the database.
 #[derive(Debug)]
 pub(crate) struct Cleaner {
     rules: Rules,
+    personal_data: Option<PersonalData>,
     caps: Caps,
     /// Recent names without secrets, the newest first: most calls are of the same tools.
     plain_names: VecDeque<Arc<str>>,
@@ -138,19 +144,34 @@ fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
 
 impl Cleaner {
     pub(crate) fn new(redaction: &Redaction, caps: Caps) -> Result<Self, StoreError> {
-        Ok(Self { rules: Rules::parse(redaction)?, caps, plain_names: VecDeque::new() })
+        let personal_data = redaction.personal_data.clone();
+        Ok(Self { rules: Rules::parse(redaction)?, personal_data, caps, plain_names: VecDeque::new() })
     }
 
-    /// Redacts and caps the record.
-    pub(crate) fn clean(&mut self, record: &mut CallRecord, shortened: Shortened) {
+    /// What is done about personal data, if it is looked for.
+    pub(crate) fn personal_data(&self) -> Option<&PersonalData> {
+        self.personal_data.as_ref()
+    }
+
+    /// Redacts and caps the record. Returns the personal data that was found in it.
+    pub(crate) fn clean(&mut self, record: &mut CallRecord, shortened: Shortened) -> Counts {
+        let mut found = Counts::default();
         let paths = self.rules.paths_of(&record.server, &record.tool);
         for name in names(record) {
             // Ids are nearly always hexadecimal digits and dashes, and no secret is recognised by those.
             let is_plain = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
             if !name.bytes().all(is_plain) && !self.plain_names.contains(name) {
-                if let Some(clean) = text::redact(name, &self.rules) {
+                let mut personal = Counts::default();
+                let redacted = text::redact(name, &self.rules);
+                let is_secret = redacted.is_some();
+                if let Some(clean) = redacted {
                     *name = clean.into();
-                } else if name.len() <= NAME_CAP {
+                }
+                if let Some(rule) = &self.personal_data {
+                    rule.clean_text(name, &mut personal);
+                    found.merge(personal);
+                }
+                if !is_secret && personal.is_empty() && name.len() <= NAME_CAP {
                     self.plain_names.truncate(PLAIN_NAMES - 1);
                     self.plain_names.push_front(Arc::clone(name));
                 }
@@ -159,13 +180,18 @@ impl Cleaner {
                 *name = cap::cut_text(name, name.len(), NAME_CAP).into();
             }
         }
-        self.clean_json(&mut record.input, &paths, self.caps.input, shortened.input);
+        self.clean_json(&mut record.input, &paths, (self.caps.input, shortened.input), &mut found);
         match &mut record.outcome {
-            Outcome::Result(result) => self.clean_json(result, &paths, self.caps.result, shortened.result),
+            Outcome::Result(result) => {
+                self.clean_json(result, &paths, (self.caps.result, shortened.result), &mut found);
+            }
             Outcome::Error { message, result, .. } => {
                 let original = shortened.message.unwrap_or(message.len());
                 if let Some(clean) = text::redact(message, &self.rules) {
                     *message = clean.into();
+                }
+                if let Some(rule) = &self.personal_data {
+                    rule.clean_text(message, &mut found);
                 }
                 if shortened.message.is_some() {
                     *message = without_margin(message).into();
@@ -174,13 +200,20 @@ impl Cleaner {
                     *message = cap::cut_text(message, original, self.caps.result).into();
                 }
                 if let Some(result) = result {
-                    self.clean_json(result, &paths, self.caps.result, shortened.result);
+                    self.clean_json(result, &paths, (self.caps.result, shortened.result), &mut found);
                 }
             }
         }
+        found
     }
 
-    fn clean_json(&self, json: &mut Bytes, paths: &[&rules::Path], cap: usize, shortened: Option<usize>) {
+    fn clean_json(
+        &self,
+        json: &mut Bytes,
+        paths: &[&rules::Path],
+        (cap, shortened): (usize, Option<usize>),
+        found: &mut Counts,
+    ) {
         if json.is_empty() {
             *json = Bytes::from_static(b"null");
             return;
@@ -197,6 +230,9 @@ impl Cleaner {
             let lossy = String::from_utf8_lossy(json);
             let text = text::redact(&lossy, &self.rules);
             *json = Bytes::from(serde_json::Value::from(text.as_deref().unwrap_or(&lossy)).to_string());
+        }
+        if let Some(rule) = &self.personal_data {
+            rule.clean_json(json, found);
         }
         let Ok(text) = std::str::from_utf8(json) else { return };
         // A shortened value is not valid JSON any more, so it always becomes a `truncated` object.

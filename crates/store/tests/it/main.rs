@@ -14,6 +14,7 @@ mod follow;
 mod lifecycle;
 mod lines;
 mod log_in_postgres;
+mod personal_data;
 mod places;
 mod redaction;
 mod redaction_cut;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use gateway_store::{FILE_NAME, Filter, LogReader, StoredRecord};
+use gateway_config::Secret;
+use gateway_store::{Address, FILE_NAME, Filter, LogReader, StoredRecord};
 
 use super::rows::Rows;
 use crate::Outcome;
@@ -18,18 +19,27 @@ pub(super) fn exists(directory: &Path) -> bool {
     directory.join(FILE_NAME).exists()
 }
 
-/// Shows the entries of the database in a data directory.
+/// The database in a data directory.
+pub(super) fn open(directory: &Path) -> Result<LogReader> {
+    if !exists(directory) {
+        bail!("there is no call log in {}", directory.display());
+    }
+    LogReader::open(directory).with_context(|| format!("reading the call log in {}", directory.display()))
+}
+
+/// The database at the address in `log.store`.
+pub(super) fn open_store(store: &Secret) -> Result<LogReader> {
+    let address = Address::postgres(store.expose()).context("reading the address in `log.store`")?;
+    LogReader::open_postgres(&address).context("reading the call log at the address in `log.store`")
+}
+
+/// Shows the entries of a database.
 pub(super) async fn show(
-    directory: &Path,
+    reader: LogReader,
     follow: bool,
     mut filter: Filter,
     rows: &mut Rows,
 ) -> Result<Outcome> {
-    if !exists(directory) {
-        bail!("there is no call log in {}", directory.display());
-    }
-    let reader = LogReader::open(directory)
-        .with_context(|| format!("reading the call log in {}", directory.display()))?;
     let mut page = reader.query(&filter)?;
     rows.write(&as_json(&page.entries))?;
     if !follow {

@@ -81,7 +81,8 @@ impl Logs {
         let (service, problems) = self.config.service();
         let filter = || self.conditions.filter(&service.dialect_files);
         if let Some(directory) = &self.data {
-            return block_on(database::show(directory, self.follow, filter(), &mut rows));
+            let reader = database::open(directory)?;
+            return block_on(database::show(reader, self.follow, filter(), &mut rows));
         }
         let remote = self.remote.remote(&self.config)?;
         if let Some(problems) = problems.filter(|_| !remote.explicit) {
@@ -92,6 +93,10 @@ impl Logs {
                 gateway::Shown::All => Ok(Outcome::Good),
                 gateway::Shown::Nothing(reason) if remote.explicit => Err(reason),
                 gateway::Shown::Nothing(reason) => {
+                    if let Some(store) = &service.log.store {
+                        let reader = database::open_store(store)?;
+                        return database::show(reader, self.follow, filter(), &mut rows).await;
+                    }
                     let Some(directory) = service.log.directory.clone() else {
                         return Err(reason.context("no data directory is configured, and no gateway runs"));
                     };
@@ -100,7 +105,8 @@ impl Logs {
                             reason.context(format!("there is no call log in {}", directory.display()))
                         );
                     }
-                    database::show(&directory, self.follow, filter(), &mut rows).await
+                    let reader = database::open(&directory)?;
+                    database::show(reader, self.follow, filter(), &mut rows).await
                 }
             }
         })

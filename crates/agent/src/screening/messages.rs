@@ -1,0 +1,145 @@
+//! Messages, before a model gets them.
+
+use std::borrow::Cow;
+
+use gateway_dialects::history::Message;
+use gateway_privacy::{Applied, Counts, Mode};
+use serde_json::{Value, json};
+
+use super::results::withheld;
+use super::texts::{Finding, look_through, masked_text};
+use super::{Part, Screen};
+use crate::error::AgentError;
+use crate::history::{History, Segment};
+
+/// A message, in either form that a history has.
+enum Said<'a> {
+    Chat(&'a mut Value),
+    Neutral(&'a mut Message),
+}
+
+impl Screen {
+    /// Looks through a history before a model gets it. An error if a new message of the user must not be passed on.
+    pub(crate) fn history(&self, history: &mut History) -> Result<(), AgentError> {
+        let mut all = Vec::new();
+        for segment in history.given_mut() {
+            match segment {
+                Segment::Chat(messages) => all.extend(messages.iter_mut().map(Said::Chat)),
+                Segment::Neutral(messages) => all.extend(messages.iter_mut().map(Said::Neutral)),
+            }
+        }
+        self.messages(all)
+    }
+
+    /// The same for the messages of a chat request.
+    pub(crate) fn chat(&self, messages: &mut [Value]) -> Result<(), AgentError> {
+        self.messages(messages.iter_mut().map(Said::Chat).collect())
+    }
+
+    /// A new message of the user as it may be kept: masked if the mode is `mask`, an error if it is `block`. What is only marked is
+    /// reported when a model gets it.
+    pub fn kept_text<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, AgentError> {
+        let Some(mode @ (Mode::Mask | Mode::Block)) = self.mode(Part::Messages) else {
+            return Ok(Cow::Borrowed(text));
+        };
+        let mut counts = Counts::default();
+        let applied = self.detector.apply(text, mode);
+        counts.add_all(applied.report());
+        self.report(Part::Messages, mode, counts);
+        match applied {
+            Applied::Passed { output, .. } => Ok(output),
+            Applied::Blocked { .. } => Err(AgentError::PersonalData(counts.to_string())),
+        }
+    }
+
+    fn messages(&self, mut all: Vec<Said<'_>>) -> Result<(), AgentError> {
+        let last_reply = all.iter().rposition(|said| said.role() == "assistant");
+        let mut found = [Counts::default(); 3];
+        let [masked, results, refused] = &mut found;
+        for (index, said) in all.iter_mut().enumerate() {
+            let (part, counts) = match said.role() {
+                "tool" | "function" => (Part::Results, &mut *results),
+                _ => (Part::Messages, &mut *masked),
+            };
+            let Some(mode) = self.mode(part) else { continue };
+            // What was said before cannot be taken back, and instructions are not the user's: there, nothing is refused.
+            let is_new = said.role() == "user" && last_reply.is_none_or(|last| index > last);
+            match (mode, part) {
+                (Mode::Mark, _) => self.look(said, Finding::Counted, counts),
+                (Mode::Block, Part::Results) => {
+                    let mut inside = Counts::default();
+                    self.look(said, Finding::Counted, &mut inside);
+                    if !inside.is_empty() {
+                        said.withhold(inside);
+                        counts.merge(inside);
+                    }
+                }
+                (Mode::Block, _) if is_new => self.look(said, Finding::Counted, refused),
+                (Mode::Mask | Mode::Block, _) => self.look(said, Finding::Masked, counts),
+            }
+        }
+        let [masked, results, refused] = found;
+        if let Some(mode) = self.modes.results {
+            self.report(Part::Results, mode, results);
+        }
+        if !refused.is_empty() {
+            self.report(Part::Messages, Mode::Block, refused);
+            return Err(AgentError::PersonalData(refused.to_string()));
+        }
+        if let Some(mode) = self.modes.messages {
+            self.report(Part::Messages, if mode == Mode::Block { Mode::Mask } else { mode }, masked);
+        }
+        Ok(())
+    }
+
+    fn look(&self, said: &mut Said<'_>, found: Finding, counts: &mut Counts) {
+        match said {
+            Said::Chat(message) => look_through(&self.detector, message, found, counts),
+            Said::Neutral(message) => self.look_neutral(message, found, counts),
+        }
+    }
+
+    fn look_neutral(&self, message: &mut Message, found: Finding, counts: &mut Counts) {
+        use gateway_dialects::history::Content;
+        if let Content::Text(text) = &mut message.content {
+            if let Some(masked) = masked_text(&self.detector, text, counts)
+                && found == Finding::Masked
+            {
+                *text = masked;
+            }
+            return;
+        }
+        let Ok(mut content) = serde_json::to_value(&message.content) else { return };
+        look_through(&self.detector, &mut content, found, counts);
+        if let (Finding::Masked, Ok(content)) = (found, serde_json::from_value(content)) {
+            message.content = content;
+        }
+    }
+}
+
+impl Said<'_> {
+    fn role(&self) -> &str {
+        match self {
+            Self::Chat(message) => message["role"].as_str().unwrap_or_default(),
+            Self::Neutral(message) => message.role.name(),
+        }
+    }
+
+    /// Replaces the result that this message brings.
+    fn withhold(&mut self, counts: Counts) {
+        let text = withheld(counts);
+        match self {
+            Self::Chat(message) => message["content"] = text.into(),
+            Self::Neutral(message) => {
+                let Ok(mut blocks) = serde_json::to_value(message.content.blocks()) else { return };
+                for block in blocks.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+                    block.insert("content".to_owned(), json!([{"type": "text", "text": text}]));
+                    block.remove("structured");
+                }
+                if let Ok(content) = serde_json::from_value(blocks) {
+                    message.content = content;
+                }
+            }
+        }
+    }
+}
