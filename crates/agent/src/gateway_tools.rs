@@ -54,19 +54,19 @@ impl GatewayTools {
         Self { runtime, context, selection }
     }
 
+    /// Waits for the servers and converts their tools, so that a fault shows before the first message: the tools that a model of
+    /// `dialect` cannot be offered, and why.
+    pub async fn check(&self, dialect: &Dialect) -> Result<Vec<(String, String)>, Failure> {
+        let (_, _, rendered) = self.rendered(dialect).await?;
+        let tools = rendered.catalogue.tools();
+        let named = |index: usize| tools.get(index).map(|tool| format!("{}/{}", tool.server, tool.name));
+        let left_out = rendered.quarantined.iter();
+        Ok(left_out.filter_map(|(index, reason)| Some((named(*index)?, reason.clone()))).collect())
+    }
+
     async fn listed(&self, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {
-        let lists = self.runtime.lists();
-        let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
-        let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
-        let ToolSelection { names, groups, budget } = self.selection.clone();
-        let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
-        let mut request = request.only(lists, names, groups)?;
-        request.most_tools = budget.most.map_or(MostTools::AsProviderTakes, MostTools::Number);
-        request.most_tokens = budget.tokens;
-        let (request, room) = request.without_limits(dialect.limits.tools);
-        // The agent has its servers connected before the first message.
-        lists.listed(&request).await;
-        let rendered = lists.offered(&request).await?;
+        let (request, room, rendered) = self.rendered(dialect).await?;
+        let budget = &self.selection.budget;
         let room = Budget { bytes: budget.bytes, ..room };
         let selected = rendered.select(questions, room, &budget.pinned).await;
         let count = selected.names.len();
@@ -79,6 +79,23 @@ impl GatewayTools {
             offered: Arc::new(SelectedOffer { offered, names }),
             state: Some(Arc::new(Listed { request, rendered })),
         })
+    }
+
+    /// The whole list for a model of `dialect`, and how much of it may be sent.
+    async fn rendered(&self, dialect: &Dialect) -> Result<(ListRequest, Budget, Arc<Rendered>), Failure> {
+        let lists = self.runtime.lists();
+        let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
+        let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
+        let ToolSelection { names, groups, budget } = self.selection.clone();
+        let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
+        let mut request = request.only(lists, names, groups)?;
+        request.most_tools = budget.most.map_or(MostTools::AsProviderTakes, MostTools::Number);
+        request.most_tokens = budget.tokens;
+        let (request, room) = request.without_limits(dialect.limits.tools);
+        // The agent has its servers connected before the first message.
+        lists.listed(&request).await;
+        let rendered = lists.offered(&request).await?;
+        Ok((request, room, rendered))
     }
 
     async fn run(&self, offer: &Offer, call: &ToolCall) -> CallOutcome {
