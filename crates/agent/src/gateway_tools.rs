@@ -56,18 +56,21 @@ impl GatewayTools {
         Self { runtime, context, selection }
     }
 
+    /// Waits for the servers and converts their tools, so that a fault shows before the first message: the tools that a model of
+    /// `dialect` cannot be offered, and why.
+    pub async fn check(&self, dialect: &Dialect) -> Result<Vec<(String, String)>, Failure> {
+        let (request, _) = self.request(dialect).await?;
+        let rendered = self.runtime.lists().offered(&request).await?;
+        let tools = rendered.catalogue.tools();
+        let named = |index: usize| tools.get(index).map(|tool| format!("{}/{}", tool.server, tool.name));
+        let left_out = rendered.quarantined.iter();
+        Ok(left_out.filter_map(|(index, reason)| Some((named(*index)?, reason.clone()))).collect())
+    }
+
     async fn listed(&self, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {
+        let (request, room) = self.request(dialect).await?;
         let lists = self.runtime.lists();
-        let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
-        let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
-        let ToolSelection { names, groups, budget } = self.selection.clone();
-        let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
-        let mut request = request.only(lists, names, groups)?;
-        request.most_tools = budget.most.map_or(MostTools::AsProviderTakes, MostTools::Number);
-        request.most_tokens = budget.tokens;
-        let (request, room) = request.without_limits(dialect.limits.tools);
-        // The agent has its servers connected before the first message.
-        lists.listed(&request).await;
+        let budget = &self.selection.budget;
         if budget.search == SearchTools::Only {
             let request = request.searched();
             return Ok(self.whole(lists.offered(&request).await?, request));
@@ -116,6 +119,22 @@ impl GatewayTools {
             offered: Arc::new(OfferedList::new(self.runtime.clone(), Arc::clone(&rendered), true)),
             state: Some(Arc::new(Listed { request, rendered, search: None })),
         }
+    }
+
+    /// The request for all tools of a model of `dialect`, with its servers connected, and how much of the list may be sent.
+    async fn request(&self, dialect: &Dialect) -> Result<(ListRequest, Budget), Failure> {
+        let lists = self.runtime.lists();
+        let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
+        let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
+        let ToolSelection { names, groups, budget } = self.selection.clone();
+        let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
+        let mut request = request.only(lists, names, groups)?;
+        request.most_tools = budget.most.map_or(MostTools::AsProviderTakes, MostTools::Number);
+        request.most_tokens = budget.tokens;
+        let (request, room) = request.without_limits(dialect.limits.tools);
+        // The agent has its servers connected before the first message.
+        lists.listed(&request).await;
+        Ok((request, room))
     }
 
     async fn run(&self, offer: &Offer, call: &ToolCall) -> CallOutcome {

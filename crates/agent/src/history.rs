@@ -8,6 +8,8 @@ use gateway_dialects::history::{
 use gateway_dialects::results::IdMap;
 use serde_json::Value;
 
+use crate::chat_dialect::chat_dialect;
+
 /// A conversation: what came before the loop, and what the loop added.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -98,6 +100,20 @@ impl History {
         texts.reverse();
         texts.split_off((texts.len() / STRIDE).saturating_sub(1) * STRIDE)
     }
+}
+
+/// Neutral messages as those of Chat Completions.
+pub fn to_chat(messages: &[Message]) -> Vec<Value> {
+    let dialect = chat_dialect();
+    let none = TranslatedTools::default();
+    let mut ids = IdMap::new(dialect);
+    to_dialect(messages, dialect, &none, &mut ids, &HistoryOptions::default()).0.messages
+}
+
+/// Messages of Chat Completions as neutral ones.
+pub fn from_chat(messages: Vec<Value>) -> Vec<Message> {
+    let said = Conversation { system: None, messages };
+    from_dialect(&said, Protocol::Chat, &TranslatedTools::default(), &IdMap::new(chat_dialect())).0
 }
 
 fn text_of(message: &Message) -> String {

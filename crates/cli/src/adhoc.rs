@@ -19,6 +19,12 @@ pub(crate) struct AdHocFlags {
 }
 
 impl AdHocFlags {
+    /// Whether a command or URL is given after `--`.
+    #[cfg(feature = "agent")]
+    pub(crate) fn is_given(&self) -> bool {
+        !self.command.is_empty()
+    }
+
     /// The server given by the words after `--` or by `url`, if any.
     pub(crate) fn spec(&self, url: Option<&str>) -> Result<Option<UpstreamSpec>> {
         let mut spec = match (url, self.command.as_slice()) {

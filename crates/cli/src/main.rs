@@ -52,6 +52,9 @@ enum Command {
     Tools(Box<commands::tools::ListTools>),
     /// Call a tool.
     Call(Box<commands::call::Call>),
+    /// Talk to a model that has the tools of all servers.
+    #[cfg(feature = "agent")]
+    Chat(Box<commands::chat::Chat>),
     /// Show, check or restart servers.
     Servers(Box<commands::servers::Servers>),
     /// Show the format of the configuration file.
@@ -109,6 +112,8 @@ fn main() -> ExitCode {
         Command::Mcp(command) => command.run(),
         Command::Tools(command) => command.run(),
         Command::Call(command) => command.run(),
+        #[cfg(feature = "agent")]
+        Command::Chat(command) => command.run(),
         Command::Servers(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Logs(command) => command.run(),
@@ -138,7 +143,8 @@ fn main() -> ExitCode {
 /// The error of the command line, with a better hint where the flags of a server's command were taken for ours.
 fn with_command_hint(mut error: clap::Error) -> clap::Error {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let takes_command = matches!(words.first().map(String::as_str), Some("tools" | "check" | "call"));
+    let takes_command =
+        matches!(words.first().map(String::as_str), Some("tools" | "check" | "call" | "chat"));
     if error.kind() != ErrorKind::UnknownArgument || !takes_command || words.iter().any(|word| word == "--") {
         return error;
     }

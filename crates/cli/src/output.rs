@@ -79,11 +79,21 @@ pub(crate) enum Paint {
 }
 
 impl Paint {
-    /// Colour on a terminal, unless `NO_COLOR` is set or the terminal is dumb.
+    /// Colour if standard output is a terminal, unless `NO_COLOR` is set or the terminal is dumb.
     pub(crate) fn for_stdout() -> Self {
+        Self::for_stream(&std::io::stdout())
+    }
+
+    /// The same for standard error.
+    #[cfg(feature = "agent")]
+    pub(crate) fn for_stderr() -> Self {
+        Self::for_stream(&std::io::stderr())
+    }
+
+    fn for_stream(stream: &impl IsTerminal) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        if !refused && std::io::stdout().is_terminal() { Self::Colour } else { Self::Plain }
+        if !refused && stream.is_terminal() { Self::Colour } else { Self::Plain }
     }
 
     /// `text` in the colour of `tone`.
@@ -91,14 +101,20 @@ impl Paint {
         if self == Self::Plain || text.is_empty() {
             return text.to_owned();
         }
-        let code = match tone {
-            Tone::Heading => "1",
-            Tone::Good => "32",
-            Tone::Caution => "33",
-            Tone::Bad => "31",
-            Tone::Faint => "2",
-        };
-        terminal::coloured(code, text)
+        terminal::coloured(tone.code(), text)
+    }
+}
+
+impl Tone {
+    /// The terminal's number for its colour.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Heading => "1",
+            Self::Good => "32",
+            Self::Caution => "33",
+            Self::Bad => "31",
+            Self::Faint => "2",
+        }
     }
 }
 

@@ -159,6 +159,12 @@ impl ConfigFlags {
         Environment::of_process().with_dotenv(&std::env::current_dir().unwrap_or_default(), scope)
     }
 
+    /// A variable of the process or of `.env` files.
+    #[cfg(feature = "agent")]
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.environment().variable(name)
+    }
+
     /// Where the gateway of this configuration listens.
     pub(crate) fn gateway_url(&self) -> String {
         // A gateway may be running although the file is invalid by now.
@@ -335,6 +341,20 @@ impl Setup {
             tracing::warn!(%notice, "Call log was not as it should be.");
         }
         Ok(log)
+    }
+
+    /// The same for a command that others may run at the same time: only the first one gets the file, the others log in memory. A
+    /// database takes all of them, so if it cannot be reached that is an error.
+    pub(crate) fn open_shared_log(&mut self) -> Result<CallLog> {
+        self.open_log().or_else(|error| {
+            if self.service.log.store.is_some() {
+                return Err(error);
+            }
+            // A closed standard error is fine.
+            let _ = writeln!(terminal::errors(), "warning: the call log is kept in memory only: {error:#}");
+            self.service.log.directory = None;
+            self.open_log()
+        })
     }
 
     /// The built-in dialects and the configured ones.

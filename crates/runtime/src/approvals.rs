@@ -4,6 +4,8 @@
 //! plain HTTP callers too, the call waits for somebody with an admin key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in
 //! time is refused, but can go on: once it is approved, the same call of the same caller runs, once. Where its server answers
 //! with a question instead of a result, the call that brings the answers belongs to it, and is one call too.
+//!
+//! A request that brings an [`ApprovalHandler`](crate::approval_handler::ApprovalHandler) is decided there and nowhere else: it is made by whoever runs the gateway.
 
 use std::sync::{Mutex, MutexGuard};
 

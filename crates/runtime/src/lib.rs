@@ -22,6 +22,7 @@
 //! # }
 //! ```
 
+pub mod approval_handler;
 pub mod approvals;
 pub mod cache;
 pub mod call;

@@ -26,7 +26,16 @@ pub(crate) fn context_of(headers: &HeaderMap, caller: Option<Owner>) -> RequestC
         .flat_map(|value| value.split(','))
         .any(|word| matches!(word.trim(), "no-cache" | "no-store"));
     let (tracestate, progress, held) = (tracestate.map(Arc::from), None, Held::default());
-    RequestContext { correlation, traceparent, tracestate, caller, wants_fresh, progress, held }
+    RequestContext {
+        correlation,
+        traceparent,
+        tracestate,
+        caller,
+        wants_fresh,
+        progress,
+        approver: None,
+        held,
+    }
 }
 
 /// The ids as headers of the answer.

@@ -61,7 +61,8 @@ impl Listing {
     }
 }
 
-async fn fetch(spec: &ModelSpec, client: &Client) -> Option<Vec<String>> {
+/// The names that an API lists; `None` if it cannot be asked.
+pub(super) async fn fetch(spec: &ModelSpec, client: &Client) -> Option<Vec<String>> {
     let url = Endpoint::new(spec).ok()?.list_url();
     let response = client.get(url).headers(headers(spec).ok()?).send().await.ok()?;
     let response = response.error_for_status().ok()?;

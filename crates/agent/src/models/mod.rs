@@ -1,5 +1,6 @@
 //! The models of the configuration, by the names that callers send.
 
+pub(crate) mod discovery;
 mod listing;
 mod sampling;
 

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 pub use self::calling::CallReport;
 pub use self::limits::Limits;
 pub use self::request::{AgentRequest, Journal};
+pub(crate) use self::shown::result_block;
 
 use self::asking::Asking;
 use self::guards::{BadCalls, Repeats, Verdict};

@@ -17,7 +17,7 @@ use crate::chat_dialect::chat_dialect;
 use crate::kept_results::KeptResults;
 
 /// A result as a block of the conversation.
-pub(super) fn result_block(id: &str, result: &Value) -> ToolResultBlock {
+pub(crate) fn result_block(id: &str, result: &Value) -> ToolResultBlock {
     match serde_json::from_value(neutral_result(id, result)) {
         Ok(Block::ToolResult(block)) => block,
         Ok(_) | Err(_) => ToolResultBlock {

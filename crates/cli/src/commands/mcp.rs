@@ -9,7 +9,6 @@ use gateway_config::OnInvalidServer;
 use gateway_mcp::{Endpoint, serve_stdio};
 use gateway_runtime::Runtime;
 use gateway_service::{LogFormat, LogLevel};
-use gateway_store::CallLog;
 use gateway_upstream::Fleet;
 
 use crate::Outcome;
@@ -63,7 +62,8 @@ async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
     let mut ends = EndSignals::listen()?;
     let dialects = setup.dialects()?;
     let fleet = Fleet::start(setup.specs.clone(), setup.remembering_fleet());
-    let log = call_log(&mut setup)?;
+    // Several editors may each start a gateway.
+    let log = setup.open_shared_log()?;
     let endpoint = Endpoint::new(Runtime::new(setup.service.clone(), fleet, dialects, log));
     let outcome = tokio::select! {
         outcome = serve_stdio(&endpoint, group, tokio::io::stdin(), tokio::io::stdout()) => {
@@ -74,19 +74,4 @@ async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
     endpoint.stop();
     endpoint.close(setup.service.drain).await;
     outcome
-}
-
-/// The call log. Several editors may each start a gateway; only the first one gets the file, the others log in memory. A database
-/// takes all of them, so if it cannot be reached that is an error.
-fn call_log(setup: &mut Setup) -> Result<CallLog> {
-    setup.open_log().or_else(|error| {
-        if setup.service.log.store.is_some() {
-            return Err(error);
-        }
-        // A closed standard error is fine.
-        let _ =
-            writeln!(crate::terminal::errors(), "warning: the call log is kept in memory only: {error:#}");
-        setup.service.log.directory = None;
-        setup.open_log()
-    })
 }

@@ -4,6 +4,8 @@ pub(crate) mod approvals;
 pub(crate) mod arguments;
 pub(crate) mod call;
 pub(crate) mod calls;
+#[cfg(feature = "agent")]
+pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod convert;

@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Call, PLAIN};
 use crate::Runtime;
+use crate::approval_handler::{ApprovalHandler, ApprovalQuestion, Decision};
 use crate::approvals::{Full, Verdict, policy, prompt, shown};
 use crate::context::RequestContext;
 use crate::failure::{Failure, code};
@@ -35,9 +36,12 @@ impl Runtime {
             Approval::Ask => {
                 // A program that calls over plain HTTP would only ask itself.
                 let may_ask_caller = origin.transport != PLAIN && config.approver == Approver::Caller;
-                let answer = match &options.responder {
-                    Some(responder) if may_ask_caller => self.ask_caller(responder, tool, arguments).await,
-                    Some(_) | None => None,
+                let answer = match (&context.approver, &options.responder) {
+                    (Some(handler), _) => Some(ask_handler(handler.as_ref(), tool, arguments).await),
+                    (None, Some(responder)) if may_ask_caller => {
+                        self.ask_caller(responder, tool, arguments).await
+                    }
+                    (None, Some(_) | None) => None,
                 };
                 match answer {
                     Some(outcome) => outcome?,
@@ -165,6 +169,24 @@ impl Runtime {
                 }
             }
         }
+    }
+}
+
+/// Asks whoever decides about the calls of this request.
+async fn ask_handler(
+    handler: &dyn ApprovalHandler,
+    tool: &CatalogueTool,
+    arguments: &RawJson,
+) -> Result<(), Failure> {
+    let (arguments, is_whole) = shown(arguments);
+    if !is_whole {
+        return Err(denied(tool, "its arguments are too long to be shown to whoever has to approve it"));
+    }
+    let (server, name) = (tool.server.to_string(), tool.name.clone());
+    let display = prompt(&server, &name, &arguments);
+    match handler.decide(ApprovalQuestion { server, tool: name, display }).await {
+        Decision::Approved => Ok(()),
+        Decision::Denied(why) => Err(denied(tool, why)),
     }
 }
 

@@ -10,6 +10,7 @@ use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
 use uuid::Uuid;
 
+use crate::approval_handler::ApprovalHandler;
 use crate::owner::Owner;
 use crate::progress::ProgressSink;
 
@@ -33,6 +34,8 @@ pub struct RequestContext {
     pub wants_fresh: bool,
     /// Takes what servers report about calls of this request while they run.
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// Decides about its calls that need approval, instead of the caller or an admin.
+    pub approver: Option<Arc<dyn ApprovalHandler>>,
     /// What the request holds of the budget for results.
     pub held: Held,
 }
@@ -47,6 +50,7 @@ impl RequestContext {
             caller,
             wants_fresh: false,
             progress: None,
+            approver: None,
             held: Held::default(),
         }
     }
