@@ -1,4 +1,4 @@
-"""Programs that the runners of clients/, protocol/, real_model/, selection/ and servers/ install, start and end."""
+"""Programs that the runners of clients/, live/, openai_clients/, protocol/, real_model/, selection/ and servers/ install, start and end."""
 
 import contextlib
 import os
@@ -93,13 +93,18 @@ def wait_until_ready(port):
 
 def find_fixture(given):
     """The fixture that was named, else the newest one that was built; builds it where there is none."""
+    return find_program("gateway-fixture", given)
+
+
+def find_program(name, given):
+    """The same for any program of the testkit."""
     if given:
         return pathlib.Path(given).resolve()
-    built = lambda: list((ROOT / "target").glob("*/gateway-fixture"))
+    built = lambda: list((ROOT / "target").glob(f"*/{name}"))
     if not built():
-        build = ["cargo", "build", "--quiet", "-p", "gateway-testkit", "--bin", "gateway-fixture"]
+        build = ["cargo", "build", "--quiet", "-p", "gateway-testkit", "--bin", name]
         if subprocess.run(build, cwd=ROOT).returncode != 0:
-            raise Unusable("the fixture could not be built")
+            raise Unusable(f"{name} could not be built")
     return max(built(), key=lambda path: path.stat().st_mtime)
 
 
