@@ -244,33 +244,67 @@ impl<'a> Asking<'a> {
 
     /// Whether an API refuses a request because of a tool or of its schema.
     fn blames_tools(&self, failure: &ModelFailure) -> bool {
-        const WORDS: [&str; 9] = [
-            "schema",
-            "tools[",
-            "tools.",
-            "function_declarations",
-            "functiondeclarations",
-            "parameters",
-            "$ref",
-            "tool definition",
-            "functions[",
-        ];
         let ModelFailure::Status { status: 400 | 422, message, .. } = failure else { return false };
         let Some((_, offer)) = &self.offered else { return false };
-        if offer.list.is_none() {
-            return false;
-        }
-        let lower = message.to_lowercase();
-        let words = || {
-            message
-                .split(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-' | '.'))
-        };
-        WORDS.iter().any(|word| lower.contains(word)) || words().any(|word| offer.offered.is_offered(word))
+        offer.list.is_some() && names_tools(message, |name| offer.offered.is_offered(name))
     }
 
     fn model_name(&self) -> String {
         self.models.get(self.current).map(|model| model.name().to_owned()).unwrap_or_default()
     }
+}
+
+/// Whether an API's words are about a tool or its schema. A tool may be called like a common word, so that its name counts only if it is
+/// quoted, follows a word for tools, or is no word of a language.
+fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
+    const PLACES: [&str; 8] = [
+        "tools[",
+        "tools.",
+        "function_declarations",
+        "functiondeclarations",
+        "parameters",
+        "$ref",
+        "tool definition",
+        "functions[",
+    ];
+    // Answers have schemas too.
+    const OTHER_SCHEMAS: [&str; 5] =
+        ["response_format", "text.format", "response_schema", "responseschema", "response_json_schema"];
+    const BEFORE_NAMES: [&str; 6] = ["tool", "tools", "function", "functions", "name", "named"];
+    let lower = message.to_lowercase();
+    if PLACES.iter().any(|place| lower.contains(place)) {
+        return true;
+    }
+    if lower.contains("schema") && !OTHER_SCHEMAS.iter().any(|other| lower.contains(other)) {
+        return true;
+    }
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    let (mut before, mut end) = ("", 0);
+    for word in message.split(|letter| !is_of_name(letter)) {
+        let start = end;
+        end = start + word.len() + message.get(start + word.len()..).map_or(0, next_length);
+        let name = word.trim_end_matches('.');
+        if name.is_empty() {
+            continue;
+        }
+        let quote = message.get(..start).and_then(|text| text.chars().next_back());
+        let is_quoted = quote.is_some_and(|quote| {
+            matches!(quote, '\'' | '"' | '`')
+                && message.get(start + name.len()..).is_some_and(|rest| rest.starts_with(quote))
+        });
+        let is_technical = || name.chars().skip(1).any(|letter| !letter.is_ascii_lowercase());
+        let follows = || BEFORE_NAMES.contains(&before.to_lowercase().as_str());
+        if is_offered(name) && (is_quoted || is_technical() || follows()) {
+            return true;
+        }
+        before = name;
+    }
+    false
+}
+
+/// Bytes of the first character.
+fn next_length(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
 }
 
 /// A list of tools with the one that reads long results behind it: caches of prompts hold for what was there before.
@@ -296,4 +330,33 @@ enum Broken {
 fn no_model() -> AgentError {
     let failure = ModelFailure::Request("there is no model to ask".to_owned());
     ModelError { model: String::new(), failure }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tools_count_only_where_tools_are_meant() {
+        let is_offered = |name: &str| ["add", "search", "get_time", "Read"].contains(&name);
+        for (message, expected) in [
+            ("Invalid schema for function 'add': In context=(), array schema missing items.", true),
+            ("invalid tool call name: add", true),
+            ("function add is not supported.", true),
+            ("The tool `search` is refused", true),
+            ("\"search\" cannot be used", true),
+            ("get_time cannot be used.", true),
+            ("tools.0.custom.name: String should match pattern", true),
+            ("Please add a user message.", false),
+            ("Read the manual.", false),
+            ("The search of your subscription is over: add credits", false),
+            ("Add credits to search again", false),
+            ("Invalid schema for response_format 'answer': 'required' is missing", false),
+            ("Invalid schema for response_format 'add'", true),
+            ("Unsupported value: 'temperature' does not support 0.5 with this model.", false),
+            ("added, searching, é add's", false),
+        ] {
+            assert_eq!(names_tools(message, is_offered), expected, "{message}");
+        }
+    }
 }

@@ -66,6 +66,7 @@ async fn a_400_about_something_else_is_not_tried_again() {
             "This model's maximum context length is 128000 tokens.",
             "Unsupported value: 'temperature' does not support 0.5 with this model.",
             "messages: roles must alternate",
+            "Please add a user message.",
         ] {
             let body = json!({"error": {"message": message, "type": "invalid_request_error"}}).to_string();
             let refusal = Step::raw(400, "application/json", body);
