@@ -101,7 +101,7 @@ impl HttpModel {
             rendered.map_err(|error| ModelFailure::Request(error.to_string()))?;
         let response = self.send_with_patience(body.into(), ask.stream).await?;
         let protocol = self.dialects.usual.messages.protocol;
-        let events = if reply::is_whole(&response, ask.stream) {
+        let events = if reply::is_whole(&response, protocol, ask.stream) {
             whole_reply(response, (protocol, &self.dialects.usual.label), ask.text, self.timeout).await?
         } else {
             ReplyReader::new(response, protocol, ask.text, self.timeout).events()

@@ -33,8 +33,14 @@ const PARTING: Duration = Duration::from_millis(250);
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<StreamEvent, ModelFailure>> + Send>>;
 
 /// Whether a reply comes in one piece: because it was asked for so, or because the API does not stream.
-pub(super) fn is_whole(response: &Response, stream: bool) -> bool {
-    !stream || matches!(media_type(response).as_str(), "application/json" | "text/html")
+pub(super) fn is_whole(response: &Response, protocol: Protocol, stream: bool) -> bool {
+    let is_said = || match media_type(response).as_str() {
+        // Lines of JSON are called that too, and one line may be all.
+        "application/json" => protocol != Protocol::OllamaChat,
+        "text/html" => true,
+        _ => false,
+    };
+    !stream || is_said()
 }
 
 /// Reads a reply that comes in one piece.

@@ -184,11 +184,16 @@ async fn of_a_server_that_does_not_stream_when_it_is_asked_to() {
 async fn of_a_stream_that_ends_without_a_reason() {
     let ollama = "{\"message\":{\"role\":\"assistant\",\"content\":\"It is 42.\"},\"done\":false}\n\
                   {\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true}\n";
+    let one_line = r#"{"message":{"role":"assistant","content":"It is 42."},"done":true}"#;
     let chat =
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"It is 42.\"}}]}\n\ndata: [DONE]\n\n";
-    for (wire, content_type, body) in
-        [(Wire::Ollama, "application/x-ndjson", ollama), (Wire::Chat, "text/event-stream", chat)]
-    {
+    for (wire, content_type, body) in [
+        (Wire::Ollama, "application/x-ndjson", ollama),
+        // Some servers call lines of JSON that.
+        (Wire::Ollama, "application/json", ollama),
+        (Wire::Ollama, "application/json; charset=utf-8", one_line),
+        (Wire::Chat, "text/event-stream", chat),
+    ] {
         let said = said(wire, &[Step::raw(200, content_type, body)], true).await;
         assert_eq!((said.text.as_str(), said.finish_reason), ("It is 42.", json!(["stop"])), "{wire:?}");
     }
