@@ -131,7 +131,7 @@ fn text_of(message: &Message) -> String {
 }
 
 /// The text of a chat message: a string, or the texts among its parts.
-fn chat_text(message: &Value) -> String {
+pub(crate) fn chat_text(message: &Value) -> String {
     match &message["content"] {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {

@@ -1,8 +1,10 @@
 //! The loop as a drop-in for Chat Completions: `/v1/chat/completions` and `/v1/models`.
 
 mod caller_tools;
+mod keeping;
 mod proxy;
 mod request;
+mod signing;
 mod turns;
 mod write;
 
@@ -15,6 +17,7 @@ use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
 use gateway_runtime::failure::code;
 use gateway_runtime::progress::{Step, until_done};
+use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -23,17 +26,21 @@ pub use self::request::{BadRequest, CompletionRequest, WantedTools};
 pub use crate::http_model::ProxiedBody;
 
 use self::caller_tools::CallerTools;
+use self::keeping::{Keeping, journalled};
 use self::turns::{RestoreError, Turns};
-use self::write::{DONE, Frame, gateway_member};
+use self::write::{DONE, Frame, call_begins, call_report, gateway_member};
 use crate::error::{AgentError, ModelFailure};
 use crate::gateway_tools::GatewayTools;
 use crate::kept_results::KeptResults;
 use crate::model::Model;
 use crate::models::{ChosenModel, Models, UnknownModel};
-use crate::run::{Agent, AgentRequest, Event, Finished, Limits};
+use crate::run::{Agent, AgentRequest, Event, Limits};
 use crate::screening::{Face, Part, Screen};
 use crate::store::Store;
 use crate::toolbox::Toolbox;
+
+/// Which of the gateway's tools a caller wants.
+const TOOLS: &str = "x-gateway-tools";
 
 /// Events that wait for a slow caller before the model has to wait.
 const WAITING: usize = 64;
@@ -84,40 +91,70 @@ pub enum CompletionError {
     /// The loop gave none.
     #[error(transparent)]
     Agent(#[from] AgentError),
+    /// The loop gave none after calls ran, and can go on where it stopped.
+    #[error("{error}")]
+    Interrupted {
+        /// Why there is none.
+        #[source]
+        error: AgentError,
+        /// What a later request goes on with.
+        continuation: String,
+    },
 }
 
 impl CompletionError {
+    /// Why the loop gave no answer, if that is the reason.
+    pub fn agent(&self) -> Option<&AgentError> {
+        match self {
+            Self::Agent(error) | Self::Interrupted { error, .. } => Some(error),
+            Self::Request(_) | Self::UnknownModel(_) => None,
+        }
+    }
+
     /// The error as Chat Completions has it.
     pub fn body(&self) -> Value {
-        let (kind, code, param) = match self {
-            Self::Request(bad) => ("invalid_request_error", None, bad.param),
-            Self::UnknownModel(_) => ("invalid_request_error", Some("model_not_found"), Some("model")),
-            Self::Agent(AgentError::Model(error)) => match &error.failure {
-                ModelFailure::Status { status, body, .. } => {
-                    // What the API says of itself is more exact than anything that we could say.
-                    if let Some(error) = body.as_ref().and_then(|body| body.get("error")?.as_object()) {
-                        return json!({"error": completed(error.clone(), *status)});
-                    }
-                    (status_type(*status), None, None)
-                }
-                ModelFailure::Timeout(_) => ("timeout_error", Some("model_timeout"), None),
-                ModelFailure::Connection(_) => ("server_error", Some("model_unreachable"), None),
-                ModelFailure::Stream(_) | ModelFailure::Malformed(_) => {
-                    ("server_error", Some("model_error"), None)
-                }
-                ModelFailure::Request(_) => ("invalid_request_error", None, None),
-            },
-            Self::Agent(AgentError::Limit(_)) => ("server_error", Some("limit_exceeded"), None),
-            Self::Agent(AgentError::Tools(failure)) => ("server_error", Some(failure.code()), None),
-            Self::Agent(AgentError::Empty { .. }) => ("server_error", Some("empty_answer"), None),
-            Self::Agent(AgentError::Journal(_)) => ("server_error", Some("store_unavailable"), None),
-            Self::Agent(AgentError::PersonalData(_)) => {
-                ("invalid_request_error", Some(code::PERSONAL_DATA), Some("messages"))
+        let mut body = match self {
+            Self::Request(bad) => error_body(self, "invalid_request_error", None, bad.param),
+            Self::UnknownModel(_) => {
+                error_body(self, "invalid_request_error", Some("model_not_found"), Some("model"))
             }
-            Self::Agent(AgentError::Gone) => ("server_error", Some("cancelled"), None),
+            Self::Agent(error) | Self::Interrupted { error, .. } => agent_body(error),
         };
-        json!({"error": {"message": self.to_string(), "type": kind, "param": param, "code": code}})
+        if let Self::Interrupted { continuation, .. } = self {
+            body["error"]["gateway"] = json!({"continuation": continuation});
+        }
+        body
     }
+}
+
+fn agent_body(error: &AgentError) -> Value {
+    let (kind, word) = match error {
+        AgentError::Model(error) => match &error.failure {
+            ModelFailure::Status { status, body, .. } => {
+                // What the API says of itself is more exact than anything that we could say.
+                let said = body.as_ref().and_then(|body| body.get("error")?.as_object()).cloned();
+                let ours = || Map::from_iter([("message".to_owned(), error.to_string().into())]);
+                return json!({"error": completed(said.unwrap_or_else(ours), *status)});
+            }
+            ModelFailure::Timeout(_) => ("timeout_error", Some("model_timeout")),
+            ModelFailure::Connection(_) => ("server_error", Some("model_unreachable")),
+            ModelFailure::Stream(_) | ModelFailure::Malformed(_) => ("server_error", Some("model_error")),
+            ModelFailure::Request(_) => ("invalid_request_error", None),
+        },
+        AgentError::Limit(_) => ("server_error", Some("limit_exceeded")),
+        AgentError::Tools(failure) => ("server_error", Some(failure.code())),
+        AgentError::Empty { .. } => ("server_error", Some("empty_answer")),
+        AgentError::Journal(_) => ("server_error", Some("store_unavailable")),
+        AgentError::PersonalData(_) => {
+            return error_body(error, "invalid_request_error", Some(code::PERSONAL_DATA), Some("messages"));
+        }
+        AgentError::Gone => ("server_error", Some("cancelled")),
+    };
+    error_body(error, kind, word, None)
+}
+
+fn error_body(error: &dyn std::error::Error, kind: &str, code: Option<&str>, param: Option<&str>) -> Value {
+    json!({"error": {"message": error.to_string(), "type": kind, "param": param, "code": code}})
 }
 
 /// Another API's error with the members that clients of Chat Completions read.
@@ -129,8 +166,22 @@ fn completed(mut error: Map<String, Value>, status: u16) -> Map<String, Value> {
     if let Some(code @ Value::Number(_)) = error.get_mut("code") {
         *code = code.to_string().into();
     }
+    let text = error.get("message").and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    if matches!(status, 400 | 413) && TOO_LONG.iter().any(|words| text.contains(words)) {
+        // Clients know this word, and shorten the conversation.
+        error.insert("code".to_owned(), "context_length_exceeded".into());
+    }
     error
 }
+
+/// What APIs say of a conversation that is too long for the model.
+const TOO_LONG: [&str; 5] = [
+    "maximum context length",
+    "prompt is too long",
+    "exceeds the maximum number of tokens",
+    "exceeds the context length",
+    "exceeds the available context size",
+];
 
 fn status_type(status: u16) -> &'static str {
     match status {
@@ -180,26 +231,30 @@ impl Completions {
         json!({"object": "list", "data": models})
     }
 
-    /// `POST /v1/chat/completions`. `tools` is the header that says which tools are wanted, `body` the request as it came.
+    /// `POST /v1/chat/completions`: `body` and `headers` as they came.
     pub async fn complete(
         &self,
         body: Bytes,
-        tools: Option<&str>,
+        headers: &HeaderMap,
         context: RequestContext,
     ) -> Result<Completion, CompletionError> {
-        let request = CompletionRequest::read(&body)?;
-        let wanted = request.wanted_tools(tools);
+        let mut request = CompletionRequest::read(&body)?;
+        request.read_headers(headers);
+        let wanted = request.wanted_tools(headers.get(TOOLS).and_then(|value| value.to_str().ok()));
         let dialects = self.runtime.ready_dialects();
         let chosen = self.models.choose(request.model.as_deref(), &dialects).await?;
         if let (WantedTools::None, Some(first)) = (&wanted, chosen.first())
             && proxy::can_proxy(first)
+            && request.is_plain()
+            && !request.messages.iter().any(turns::is_ours)
         {
             match Screen::new(&self.runtime, Face::Completions, &context) {
-                None => return Ok(Completion::Proxied(proxy::forward(first, &body).await?)),
+                None => return Ok(Completion::Proxied(proxy::forward(first, &body, headers).await?)),
                 // Answers are looked through by the loop, so they are no other server's bytes.
                 Some(screen) if screen.mode(Part::Answers).is_some() => {}
                 Some(screen) => {
-                    let proxied = proxy::forward_screened(first, &body, request.messages, &screen).await?;
+                    let proxied =
+                        proxy::forward_screened(first, &body, headers, request.messages, &screen).await?;
                     return Ok(Completion::Proxied(proxied));
                 }
             }
@@ -220,10 +275,12 @@ impl Completions {
         context: RequestContext,
     ) -> Result<Work, CompletionError> {
         let messages = std::mem::take(&mut request.messages);
-        let history = self.turns.restore(messages, &context).await.map_err(|error| match error {
-            RestoreError::Request(error) => CompletionError::Request(error),
-            RestoreError::Agent(error) => CompletionError::Agent(error),
-        })?;
+        let (count, continuation) = (messages.len(), request.continuation.clone());
+        let history =
+            self.turns.restore(messages, continuation, &context).await.map_err(|error| match error {
+                RestoreError::Request(error) => CompletionError::Request(error),
+                RestoreError::Agent(error) => CompletionError::Agent(error),
+            })?;
         let caller = context.clone();
         let own: Option<Box<dyn Toolbox>> = match wanted {
             WantedTools::None => None,
@@ -254,17 +311,16 @@ impl Completions {
             owner: caller.caller.as_ref().map(ToString::to_string),
             journal: None,
         };
-        Ok(Work {
-            agent: Agent::new(models, tools, self.limits.clone())
-                .keeping(Arc::clone(&self.results))
-                .screening(Screen::new(&self.runtime, Face::Completions, &caller)),
-            agent_request,
-            frame,
-            as_function: request.has_functions,
+        let agent = Agent::new(models, tools, self.limits.clone())
+            .keeping(Arc::clone(&self.results))
+            .screening(Screen::new(&self.runtime, Face::Completions, &caller));
+        let keeping = Keeping {
             turns: self.turns.clone(),
             context: caller,
-            request,
-        })
+            messages: count,
+            after: request.continuation.take(),
+        };
+        Ok(Work { agent, agent_request, frame, as_function: request.has_functions, keeping, request })
     }
 }
 
@@ -274,73 +330,69 @@ struct Work {
     agent_request: AgentRequest,
     frame: Frame,
     as_function: bool,
-    turns: Turns,
-    context: RequestContext,
+    keeping: Keeping,
     request: CompletionRequest,
 }
 
 impl Work {
     async fn whole(self) -> Result<Bytes, CompletionError> {
-        let mut finished = self.agent.answer(self.agent_request).await?;
-        keep_turn(&self.turns, &self.context, &mut finished).await?;
-        let whole = self.frame.whole(&finished, self.as_function, &gateway_member(&finished));
-        Ok(whole.to_string().into())
+        let (journal, request) = journalled(self.agent_request);
+        let mut finished = match self.agent.answer(request).await {
+            Ok(finished) => finished,
+            Err(error) => return Err(self.keeping.interrupted(error, &journal).await),
+        };
+        let continuation = self.keeping.keep(&mut finished).await?;
+        finished.ignored.extend(self.request.ignored);
+        let gateway = gateway_member(&finished, continuation.as_deref());
+        Ok(self.frame.whole(&finished, self.as_function, &gateway).to_string().into())
     }
 
     fn stream(self) -> CompletionStream {
-        let Self { agent, agent_request, frame, request, turns, context, .. } = self;
+        let Self { agent, agent_request, frame, request, keeping, .. } = self;
+        let CompletionRequest { include_usage, call_events, ignored, .. } = request;
         let (sender, events) = mpsc::channel(WAITING);
+        let (journal, agent_request) = journalled(agent_request);
         let run = async move {
-            let mut finished = agent.run(agent_request, sender).await?;
-            keep_turn(&turns, &context, &mut finished).await?;
-            Ok::<_, AgentError>(finished)
+            let mut finished = match agent.run(agent_request, sender).await {
+                Ok(finished) => finished,
+                Err(error) => return Err(keeping.interrupted(error, &journal).await),
+            };
+            let continuation = keeping.keep(&mut finished).await?;
+            finished.ignored.extend(ignored);
+            Ok((finished, continuation))
         };
-        let include_usage = request.include_usage;
         let mut has_begun = false;
         let items = until_done(run, events).flat_map(move |step| {
             let mut items = Vec::new();
-            let is_shown = !matches!(
-                step,
-                Step::Message(Event::CallBegins { .. } | Event::CallEnds(_) | Event::RoundEnds { .. })
-            );
-            if !has_begun && is_shown && !matches!(step, Step::Done(Err(_))) {
+            let shown = match step {
+                Step::Message(Event::Text(text)) => vec![frame.text("content", &text)],
+                Step::Message(Event::Reasoning(text)) => vec![frame.text("reasoning_content", &text)],
+                Step::Message(Event::CallBegins { id, name, arguments }) if call_events => {
+                    vec![frame.call("tool_call", &call_begins(&id, &name, &arguments))]
+                }
+                Step::Message(Event::CallEnds(call)) if call_events => {
+                    vec![frame.call("tool_result", &call_report(&call))]
+                }
+                Step::Message(Event::CallBegins { .. } | Event::CallEnds(_) | Event::RoundEnds { .. }) => {
+                    Vec::new()
+                }
+                Step::Done(Ok((finished, continuation))) => {
+                    frame.end(&finished, include_usage, &gateway_member(&finished, continuation.as_deref()))
+                }
+                Step::Done(Err(error)) => {
+                    items.push(StreamItem::Failed(error));
+                    Vec::new()
+                }
+            };
+            if !has_begun && !shown.is_empty() {
                 has_begun = true;
                 items.push(StreamItem::Bytes(frame.role()));
             }
-            match step {
-                Step::Message(Event::Text(text)) => {
-                    items.push(StreamItem::Bytes(frame.text("content", &text)));
-                }
-                Step::Message(Event::Reasoning(text)) => {
-                    items.push(StreamItem::Bytes(frame.text("reasoning_content", &text)));
-                }
-                Step::Message(Event::CallBegins { .. } | Event::CallEnds(_) | Event::RoundEnds { .. }) => {}
-                Step::Done(Ok(finished)) => items.extend(last_chunks(&frame, &finished, include_usage)),
-                Step::Done(Err(error)) => items.push(StreamItem::Failed(error.into())),
-            }
+            items.extend(shown.into_iter().map(StreamItem::Bytes));
             stream::iter(items)
         });
         Box::pin(items)
     }
-}
-
-/// Keeps what ran here while the caller has to run calls of its own. A turn without anything of ours needs no keeping: what the
-/// caller is given is all of it.
-async fn keep_turn(
-    turns: &Turns,
-    context: &RequestContext,
-    finished: &mut Finished,
-) -> Result<(), AgentError> {
-    if finished.handed_back.is_empty() || finished.is_plain {
-        return Ok(());
-    }
-    let added = std::mem::take(&mut finished.added);
-    turns.keep(context, added, &mut finished.handed_back).await
-}
-
-fn last_chunks(frame: &Frame, finished: &Finished, include_usage: bool) -> Vec<StreamItem> {
-    let chunks = frame.end(finished, include_usage, &gateway_member(finished));
-    chunks.into_iter().map(StreamItem::Bytes).collect()
 }
 
 /// The end of a stream that failed after its first byte.

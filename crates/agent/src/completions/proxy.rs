@@ -27,6 +27,20 @@ pub struct Proxied {
 const PASSED: [&str; 5] = ["content-type", "retry-after", "retry-after-ms", "x-request-id", "cache-control"];
 const PREFIXES: [&str; 2] = ["openai-", "x-ratelimit-"];
 
+/// Headers of requests that are passed on, beside those that begin with one of the prefixes. Nothing that proves who the caller is, and
+/// nothing about the connection: the key is the gateway's, and its configured headers win.
+const SENT: [&str; 8] = [
+    "accept",
+    "idempotency-key",
+    "traceparent",
+    "tracestate",
+    "user-agent",
+    "x-client-request-id",
+    "x-ms-client-request-id",
+    "x-request-id",
+];
+const SENT_PREFIXES: [&str; 2] = ["openai-", "x-stainless-"];
+
 /// Whether a model's API takes requests as callers write them.
 pub(super) fn can_proxy(chosen: &ChosenModel) -> bool {
     matches!(chosen.spec.kind, ModelKind::OpenAi | ModelKind::Dial | ModelKind::Azure)
@@ -34,16 +48,30 @@ pub(super) fn can_proxy(chosen: &ChosenModel) -> bool {
 }
 
 /// Sends a request on. Only the name of the model is the API's own.
-pub(super) async fn forward(chosen: &ChosenModel, body: &Bytes) -> Result<Proxied, CompletionError> {
+pub(super) async fn forward(
+    chosen: &ChosenModel,
+    body: &Bytes,
+    headers: &HeaderMap,
+) -> Result<Proxied, CompletionError> {
     let body = with_model(body, &chosen.api_name)?;
-    let response = chosen.model.forward(body).await.map_err(AgentError::Model)?;
-    let status = response.status().as_u16();
-    let is_passed = |name: &HeaderName| {
-        PASSED.contains(&name.as_str()) || PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix))
+    let headers = chosen_headers(headers, &SENT, &SENT_PREFIXES);
+    let response = chosen.model.forward(body, headers).await.map_err(AgentError::Model)?;
+    let status = response.status();
+    let headers = chosen_headers(response.headers(), &PASSED, &PREFIXES);
+    let body = if status.is_client_error() || status.is_server_error() {
+        chosen.model.error_body(response).await
+    } else {
+        chosen.model.body(response)
     };
-    let headers = response.headers().iter().filter(|(name, _)| is_passed(name));
-    let headers = headers.map(|(name, value)| (name.clone(), value.clone())).collect();
-    Ok(Proxied { status, headers, body: chosen.model.body(response) })
+    Ok(Proxied { status: status.as_u16(), headers, body })
+}
+
+fn chosen_headers(headers: &HeaderMap, names: &[&str], prefixes: &[&str]) -> HeaderMap {
+    let is_chosen = |name: &HeaderName| {
+        names.contains(&name.as_str()) || prefixes.iter().any(|prefix| name.as_str().starts_with(prefix))
+    };
+    let chosen = headers.iter().filter(|(name, _)| is_chosen(name));
+    chosen.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The header of an answer that names the kinds of personal data in the request.
@@ -53,13 +81,14 @@ const PERSONAL_DATA: &str = "x-gateway-personal-data";
 pub(super) async fn forward_screened(
     chosen: &ChosenModel,
     body: &Bytes,
+    headers: &HeaderMap,
     messages: Vec<Value>,
     screen: &Screen,
 ) -> Result<Proxied, CompletionError> {
     let mut screened = messages.clone();
     screen.chat(&mut screened)?;
     let body = if screened == messages { body.clone() } else { with_messages(body, &screened)? };
-    let mut proxied = forward(chosen, &body).await?;
+    let mut proxied = forward(chosen, &body, headers).await?;
     let kinds: Vec<String> = screen.found().iter().map(|found| found.counts.to_string()).collect();
     if let (false, Ok(kinds)) = (kinds.is_empty(), HeaderValue::from_str(&kinds.join(", "))) {
         proxied.headers.insert(PERSONAL_DATA, kinds);

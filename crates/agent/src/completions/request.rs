@@ -1,9 +1,16 @@
 //! Reading a request of Chat Completions.
 
 use gateway_dialects::requests::ToolChoice;
+use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use crate::gateway_tools::ToolSelection;
+
+/// What an earlier answer has as `gateway.continuation`, for clients that cannot add members to a body.
+const CONTINUE: &str = "x-gateway-continue";
+
+/// `calls` for events of the calls that run here, likewise.
+const EVENTS: &str = "x-gateway-events";
 
 /// A request, read as far as the loop needs it. Everything else stays as it came.
 #[derive(Clone, Debug)]
@@ -22,8 +29,14 @@ pub struct CompletionRequest {
     pub stream: bool,
     /// Whether a stream says at its end what it cost.
     pub include_usage: bool,
+    /// What goes on: `gateway.continuation` of an earlier answer.
+    pub continuation: Option<String>,
+    /// Whether a stream has events for the calls that run here.
+    pub call_events: bool,
     /// All other members.
     pub settings: Map<String, Value>,
+    /// Settings that the loop cannot do, which are not sent.
+    pub ignored: Vec<String>,
 }
 
 /// Which of the gateway's tools a caller wants.
@@ -99,6 +112,7 @@ impl CompletionRequest {
         };
         let usage = members.get("stream_options").and_then(|options| options.get("include_usage"));
         let include_usage = usage.and_then(Value::as_bool).unwrap_or(false);
+        let (continuation, call_events) = take_gateway(&mut members)?;
         Ok(Self {
             model,
             messages,
@@ -107,8 +121,25 @@ impl CompletionRequest {
             tool_choice,
             stream,
             include_usage,
+            continuation,
+            call_events,
+            ignored: take_ignored(&mut members),
             settings: members,
         })
+    }
+
+    /// Takes what the headers say of the same things. What the body says counts more.
+    pub(crate) fn read_headers(&mut self, headers: &HeaderMap) {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+        if self.continuation.is_none() {
+            self.continuation = text(CONTINUE).filter(|text| !text.is_empty()).map(str::to_owned);
+        }
+        self.call_events |= text(EVENTS).is_some_and(|text| text == "calls");
+    }
+
+    /// Whether the body has to reach the model as it came: nothing in it is for the gateway.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.continuation.is_none() && !self.call_events
     }
 
     /// Which of the gateway's tools are wanted, by the header `x-gateway-tools`: `auto`, `none`, `group:NAME` or patterns. Without it,
@@ -130,6 +161,37 @@ impl CompletionRequest {
             }
         }
     }
+}
+
+/// Takes what the loop cannot do: it follows one reply, so more than one is not asked for.
+fn take_ignored(members: &mut Map<String, Value>) -> Vec<String> {
+    if members.get("n").and_then(Value::as_u64).is_none_or(|count| count < 2) {
+        return Vec::new();
+    }
+    members.remove("n");
+    vec!["n".to_owned()]
+}
+
+/// Takes our members out of `gateway`; those of others stay.
+fn take_gateway(members: &mut Map<String, Value>) -> Result<(Option<String>, bool), BadRequest> {
+    let Some(Value::Object(gateway)) = members.get_mut("gateway") else { return Ok((None, false)) };
+    let wrong = |what: &str| Err(BadRequest::new("gateway", format!("\"gateway.{what}")));
+    let continuation = match gateway.remove("continue") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text),
+        Some(_) => {
+            return wrong("continue\" must be the text that an answer has as \"gateway.continuation\"");
+        }
+    };
+    let call_events = match gateway.remove("events") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) if text == "calls" => true,
+        Some(_) => return wrong("events\" can only be \"calls\""),
+    };
+    if gateway.is_empty() {
+        members.remove("gateway");
+    }
+    Ok((continuation, call_events))
 }
 
 #[cfg(test)]
@@ -171,6 +233,8 @@ mod tests {
             (r#"{"messages":[],"stream":"yes"}"#, Some("stream")),
             (r#"{"messages":[],"tools":{}}"#, Some("tools")),
             (r#"{"messages":[],"tool_choice":"perhaps"}"#, Some("tool_choice")),
+            (r#"{"messages":[],"gateway":{"continue":1}}"#, Some("gateway")),
+            (r#"{"messages":[],"gateway":{"events":true}}"#, Some("gateway")),
         ] {
             assert_eq!(
                 CompletionRequest::read(body.as_bytes()).map(drop).unwrap_err().param,
@@ -180,5 +244,38 @@ mod tests {
         }
         let read = CompletionRequest::read(br#"{"messages":[],"x":{"y":[1]},"temperature":0}"#).unwrap();
         assert_eq!(Value::Object(read.settings), serde_json::json!({"x": {"y": [1]}, "temperature": 0}));
+    }
+
+    #[test]
+    fn what_is_for_the_gateway_does_not_reach_the_model() {
+        let read = |gateway: &str| {
+            let body = format!(r#"{{"messages":[],"gateway":{gateway}}}"#);
+            CompletionRequest::read(body.as_bytes()).unwrap()
+        };
+        for (gateway, continuation, call_events, left) in [
+            (r#"{"continue":"x"}"#, Some("x"), false, None),
+            (
+                r#"{"continue":"x","events":"calls","order":["y"]}"#,
+                Some("x"),
+                true,
+                Some(r#"{"order":["y"]}"#),
+            ),
+            (r#"{"continue":null,"events":false}"#, None, false, None),
+            (r#""theirs""#, None, false, Some(r#""theirs""#)),
+        ] {
+            let mut request = read(gateway);
+            let rest = request.settings.get("gateway").map(Value::to_string);
+            assert_eq!(
+                (request.continuation.as_deref(), request.call_events, rest.as_deref()),
+                (continuation, call_events, left),
+                "{gateway}"
+            );
+            let headers = [(CONTINUE, "from the header"), (EVENTS, "calls")];
+            request.read_headers(&HeaderMap::from_iter(
+                headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())),
+            ));
+            assert_eq!(request.continuation.as_deref(), continuation.or(Some("from the header")));
+            assert!(request.call_events);
+        }
     }
 }

@@ -1,9 +1,10 @@
-//! Turns that wait for their caller: what ran here while the caller has to run calls of its own.
+//! Turns that wait for their caller: what ran here while the caller has to run calls of its own, or before a bound was reached.
 //!
-//! The caller sees only its own calls, under ids that we sign. When it comes back with their results, everything that ran here is put
-//! back in its place. What it takes is in the store, so this works after a restart too.
+//! The caller sees only its own calls, under ids that we sign, or the text that says that a bound was reached, with a signed continuation.
+//! When it comes back with results or with the continuation, everything that ran here is put back in its place. What it takes is in the
+//! store, so this works after a restart too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,20 +16,19 @@ use gateway_dialects::history::{Block, Content, Conversation, Message, Role, Tra
 use gateway_dialects::results::IdMap;
 use gateway_runtime::context::{RequestContext, random_id};
 use gateway_store::conversations::ConversationStore;
-use hmac::{Hmac, Mac as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::Sha256;
 use tokio::sync::OnceCell;
 
 use super::BadRequest;
+use super::signing::{SIGNED, continuation, continued, signed, verified};
 use crate::chat_dialect::chat_dialect;
 use crate::error::AgentError;
-use crate::history::{History, Segment};
+use crate::history::{History, Segment, chat_text};
 use crate::store::Store;
 
-/// What ids that we sign begin with.
-const SIGNED: &str = "call_gw_";
+/// How many continuations of one conversation follow each other at most.
+const MOST_IN_A_ROW: usize = 100;
 
 /// How long a caller may take to come back.
 const LIFE: Duration = Duration::from_hours(24 * 7);
@@ -38,9 +38,6 @@ const KEY_LIFE: Duration = Duration::from_hours(24 * 365 * 10);
 
 /// Where the key is kept.
 const KEY: &str = "completions/key";
-
-/// Bytes of a signature that are shown: 96 bits, which nobody guesses.
-const SHOWN: usize = 12;
 
 /// Turns that wait for their caller.
 #[derive(Clone, Debug)]
@@ -58,6 +55,29 @@ struct WaitingTurn {
     added: Vec<Message>,
     /// The ids that the model gave to the calls of the caller, in the order of ours.
     ids: Vec<String>,
+    /// The continuation that the request brought: what it puts back comes before this.
+    #[serde(default)]
+    after: Option<String>,
+    /// Where it belongs if it waits for a continuation.
+    #[serde(default)]
+    stopped: Option<Stopped>,
+}
+
+/// Where a turn that reached a bound belongs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Stopped {
+    /// How many messages the request had.
+    pub(super) messages: usize,
+    /// The text that the caller was given in its stead; empty if it was given none.
+    pub(super) text: String,
+}
+
+impl Stopped {
+    /// Whether a message is the text that the caller was given.
+    fn is_said_in(&self, message: &Value) -> bool {
+        let is_models = message["role"] == "assistant" && message["tool_calls"].is_null();
+        is_models && !self.text.is_empty() && chat_text(message) == self.text
+    }
 }
 
 impl Turns {
@@ -71,73 +91,113 @@ impl Turns {
         context: &RequestContext,
         added: Vec<Message>,
         calls: &mut [ToolCall],
+        after: Option<String>,
     ) -> Result<(), AgentError> {
-        let turn = random_id();
         let ids = calls.iter().map(|call| call.id.as_str().to_owned()).collect();
-        let waiting = WaitingTurn { owner: owner_of(context), added, ids };
-        let value = serde_json::to_vec(&waiting).map_err(|error| AgentError::Journal(error.to_string()))?;
-        let key = self.key().await?;
-        let store = self.store().await?;
-        store.keep(&name_of(turn.as_bytes()), &value, LIFE).await.map_err(journal)?;
+        let waiting = WaitingTurn { owner: owner_of(context), added, ids, after, stopped: None };
+        let (key, turn) = self.write(&waiting).await?;
         for (index, call) in calls.iter_mut().enumerate() {
             let index = u8::try_from(index).unwrap_or(u8::MAX);
-            call.id = CallId::Given(signed(&key, turn.as_bytes(), index));
+            call.id = CallId::Given(signed(&key, &turn, index));
         }
         Ok(())
+    }
+
+    /// Keeps a turn that reached a bound, and gives the continuation with which the caller comes back.
+    pub(super) async fn keep_stopped(
+        &self,
+        context: &RequestContext,
+        added: Vec<Message>,
+        stopped: Stopped,
+        after: Option<String>,
+    ) -> Result<String, AgentError> {
+        let ids = Vec::new();
+        let waiting = WaitingTurn { owner: owner_of(context), added, ids, after, stopped: Some(stopped) };
+        let (key, turn) = self.write(&waiting).await?;
+        Ok(continuation(&key, &turn))
+    }
+
+    async fn write(&self, waiting: &WaitingTurn) -> Result<([u8; 32], [u8; 16]), AgentError> {
+        let turn = random_id().into_bytes();
+        let value = serde_json::to_vec(waiting).map_err(|error| AgentError::Journal(error.to_string()))?;
+        let key = self.key().await?;
+        self.store().await?.keep(&name_of(&turn), &value, LIFE).await.map_err(journal)?;
+        Ok((key, turn))
     }
 
     /// The history of a request, with everything that ran here in its place.
     pub(super) async fn restore(
         &self,
         messages: Vec<Value>,
+        continuation: Option<String>,
         context: &RequestContext,
     ) -> Result<History, RestoreError> {
-        if !messages.iter().any(|message| signed_ids(message).next().is_some()) {
-            return Ok(History::of_chat(messages));
-        }
-        let mut segments = Vec::new();
-        let mut plain = Vec::new();
-        // The ids of calls whose results the caller brings, and what the model called them.
-        let mut names: HashMap<String, String> = HashMap::new();
-        for message in messages {
-            let role = message["role"].as_str().unwrap_or_default().to_owned();
-            if role == "tool" {
-                let id = message["tool_call_id"].as_str().unwrap_or_default();
-                match names.get(id).cloned() {
-                    Some(original) => {
-                        segments.push(Segment::Neutral(vec![result_message(&message, &original)]));
-                    }
-                    None if id.starts_with(SIGNED) => return Err(forged(id).into()),
-                    None => plain.push(message),
-                }
-                continue;
-            }
-            let Some(first) = signed_ids(&message).next().map(str::to_owned) else {
-                plain.push(message);
-                continue;
-            };
-            let Some((turn, waiting)) = self.waiting(&first, context).await? else {
+        let mut restoring = Restoring::default();
+        // Continuations; the newest is the last.
+        let mut wanted = Vec::new();
+        for message in &messages {
+            let Some(first) = signed_ids(message).next() else { continue };
+            let Some((turn, waiting)) = self.waiting(first, context).await? else {
                 // Signed by us and too old: what the caller has is all there is.
-                plain.push(message);
+                restoring.expired.extend(signed_ids(message).map(str::to_owned));
                 continue;
             };
-            if !plain.is_empty() {
-                segments.push(Segment::Chat(std::mem::take(&mut plain)));
-            }
+            // A turn after a continuation needs it again, though the caller need not know.
+            wanted.extend(waiting.after);
             let key = self.key().await?;
-            for (index, original) in waiting.ids.iter().enumerate() {
+            for (index, original) in waiting.ids.into_iter().enumerate() {
                 let index = u8::try_from(index).unwrap_or(u8::MAX);
-                names.insert(signed(&key, &turn, index), original.clone());
+                restoring.names.insert(signed(&key, &turn, index), original);
             }
-            if let Some(foreign) = signed_ids(&message).find(|id| !names.contains_key(*id)) {
+            if let Some(foreign) = signed_ids(message).find(|id| !restoring.names.contains_key(*id)) {
                 return Err(forged(foreign).into());
             }
-            segments.push(Segment::Neutral(waiting.added));
+            restoring.turns.insert(first.to_owned(), waiting.added);
         }
-        if !plain.is_empty() {
-            segments.push(Segment::Chat(plain));
+        if continuation.is_some() || !wanted.is_empty() {
+            restoring.stopped = self.stopped(continuation, wanted, &messages, context).await?;
         }
-        Ok(History::of_segments(in_call_order(segments)))
+        Ok(History::of_segments(in_call_order(restoring.segments(messages)?)))
+    }
+
+    /// The turns that reached a bound and go on, by where they belong: that of the request's own continuation, and those before it.
+    async fn stopped(
+        &self,
+        asked: Option<String>,
+        mut wanted: Vec<String>,
+        messages: &[Value],
+        context: &RequestContext,
+    ) -> Result<HashMap<usize, PutBack>, RestoreError> {
+        let mut found: HashMap<usize, PutBack> = HashMap::new();
+        let mut seen = HashSet::new();
+        let key = self.key().await?;
+        wanted.extend(asked.clone());
+        // From the newest to the oldest, so that of several equal texts each finds its own.
+        let mut end = messages.len();
+        while let Some(text) = wanted.pop().filter(|_| seen.len() < MOST_IN_A_ROW) {
+            let turn = continued(&key, &text).ok_or_else(no_continuation)?;
+            if !seen.insert(turn) {
+                continue;
+            }
+            let value = match self.store().await?.kept(&name_of(&turn)).await.map_err(journal)? {
+                Some(value) => value,
+                None if asked.as_ref() == Some(&text) => return Err(no_continuation().into()),
+                // Too old: what the caller has of it is all there is.
+                None => continue,
+            };
+            let waiting: WaitingTurn = serde_json::from_slice(&value).map_err(|_| no_continuation())?;
+            let (Some(stopped), true) = (waiting.stopped, waiting.owner == owner_of(context)) else {
+                return Err(no_continuation().into());
+            };
+            let before = messages.get(..end).unwrap_or_default();
+            let replaced = before.iter().rposition(|message| stopped.is_said_in(message));
+            end = replaced.unwrap_or(stopped.messages.min(end));
+            let place = found.entry(end).or_default();
+            place.added.splice(..0, waiting.added);
+            place.replaces |= replaced.is_some();
+            wanted.extend(waiting.after);
+        }
+        Ok(found)
     }
 
     /// The turn that an id belongs to; `None` if it is not kept any more.
@@ -181,6 +241,94 @@ impl Turns {
     }
 }
 
+/// What is put back for a request.
+#[derive(Default)]
+struct Restoring {
+    /// The ids of calls whose results the caller brings, and what the model called them.
+    names: HashMap<String, String>,
+    /// Ids of calls whose turn is not kept any more.
+    expired: HashSet<String>,
+    /// What ran beside calls of the caller, by the first id of the message that has them.
+    turns: HashMap<String, Vec<Message>>,
+    /// What ran before a bound was reached, by the index of the message.
+    stopped: HashMap<usize, PutBack>,
+}
+
+/// What ran before a bound was reached.
+#[derive(Default)]
+struct PutBack {
+    added: Vec<Message>,
+    /// Whether the message is the text that the caller was given in its stead.
+    replaces: bool,
+}
+
+impl Restoring {
+    fn segments(mut self, messages: Vec<Value>) -> Result<Vec<Segment>, BadRequest> {
+        let mut segments = Segments::default();
+        let count = messages.len();
+        for (index, message) in messages.into_iter().enumerate() {
+            if let Some(put_back) = self.stopped.remove(&index) {
+                segments.neutral(put_back.added);
+                if put_back.replaces {
+                    continue;
+                }
+            }
+            if message["role"] == "tool" {
+                let id = message["tool_call_id"].as_str().unwrap_or_default();
+                match self.names.get(id) {
+                    Some(original) => segments.neutral(vec![result_message(&message, original)]),
+                    None if id.starts_with(SIGNED) && !self.expired.contains(id) => return Err(forged(id)),
+                    None => segments.plain.push(message),
+                }
+                continue;
+            }
+            let turn = signed_ids(&message).next().and_then(|first| self.turns.remove(first));
+            match turn {
+                Some(added) => segments.neutral(added),
+                None => segments.plain.push(message),
+            }
+        }
+        if let Some(put_back) = self.stopped.remove(&count) {
+            segments.neutral(put_back.added);
+        }
+        segments.end();
+        Ok(segments.all)
+    }
+}
+
+/// Messages of the caller, as they came, and neutral ones between them.
+#[derive(Default)]
+struct Segments {
+    all: Vec<Segment>,
+    plain: Vec<Value>,
+}
+
+impl Segments {
+    fn neutral(&mut self, messages: Vec<Message>) {
+        self.end();
+        self.all.push(Segment::Neutral(messages));
+    }
+
+    /// Ends the messages in a row that came from the caller.
+    fn end(&mut self) {
+        if !self.plain.is_empty() {
+            self.all.push(Segment::Chat(std::mem::take(&mut self.plain)));
+        }
+    }
+}
+
+/// The id of ours that a result has.
+fn stray_id(message: &Value) -> Option<&str> {
+    message["tool_call_id"].as_str().filter(|id| message["role"] == "tool" && id.starts_with(SIGNED))
+}
+
+fn no_continuation() -> BadRequest {
+    BadRequest::new(
+        "gateway",
+        "the continuation was not given to this caller, was changed, or is older than a week: send the request without it",
+    )
+}
+
 /// Why a history cannot be put together.
 pub(super) enum RestoreError {
     Request(BadRequest),
@@ -222,31 +370,9 @@ fn name_of(turn: &[u8]) -> String {
     format!("completions/turn/{}", BASE64.encode(turn))
 }
 
-/// The id of the call `index` of a turn.
-fn signed(key: &[u8; 32], turn: &[u8], index: u8) -> String {
-    let mut claims = turn.to_vec();
-    claims.push(index);
-    let mac = mac_over(key, &claims).map(|mac| mac.finalize().into_bytes());
-    claims.extend(mac.into_iter().flatten().take(SHOWN));
-    format!("{SIGNED}{}", BASE64.encode(claims))
-}
-
-/// The turn of an id, if we signed it.
-fn verified(key: &[u8; 32], id: &str) -> Option<[u8; 16]> {
-    let bytes = BASE64.decode(id.strip_prefix(SIGNED)?).ok()?;
-    let (claims, shown) = bytes.split_at_checked(17)?;
-    if shown.len() != SHOWN {
-        return None;
-    }
-    mac_over(key, claims)?.verify_truncated_left(shown).ok()?;
-    claims.get(..16)?.try_into().ok()
-}
-
-fn mac_over(key: &[u8; 32], claims: &[u8]) -> Option<Hmac<Sha256>> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
-    mac.update(b"mcp-tool-gateway id of a call\0");
-    mac.update(claims);
-    Some(mac)
+/// Whether a message of a request has a call or a result under an id of ours.
+pub(super) fn is_ours(message: &Value) -> bool {
+    signed_ids(message).next().is_some() || stray_id(message).is_some()
 }
 
 /// The ids of ours among the calls of a message.
@@ -311,26 +437,5 @@ fn sort_results(messages: &mut [Message]) {
             results.sort_by_key(|message| place(&answered(message)).unwrap_or(usize::MAX));
         }
         start += count + 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_are_known_again_and_cannot_be_changed() {
-        let (key, turn) = ([7; 32], [9; 16]);
-        let id = signed(&key, &turn, 3);
-        assert_eq!(verified(&key, &id), Some(turn));
-        assert_eq!(verified(&[8; 32], &id), None);
-        assert_ne!(id, signed(&key, &turn, 4));
-        let last = id.chars().last().unwrap();
-        let other = if last == 'A' { 'B' } else { 'A' };
-        assert_eq!(verified(&key, &format!("{}{other}", &id[..id.len() - 1])), None);
-        for odd in ["call_gw_", "call_gw_!", "call_1", "call_gw_AAAA"] {
-            assert_eq!(verified(&key, odd), None, "{odd}");
-        }
-        assert!(id.len() <= 64, "{id}");
     }
 }

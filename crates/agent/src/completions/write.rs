@@ -5,7 +5,7 @@ use gateway_dialects::calls::ToolCall;
 use gateway_dialects::stream::Usage;
 use serde_json::{Map, Value, json};
 
-use crate::run::{Finished, Stop};
+use crate::run::{CallReport, Finished, Stop};
 use crate::screening::FoundData;
 
 /// The frame of all chunks of one answer.
@@ -60,15 +60,31 @@ impl Frame {
             chunks.push(self.chunk(json!({"tool_calls": [written]}).to_string().as_bytes(), None));
         }
         chunks.push(self.chunk(b"{}", Some(finish_reason(&finished.stop))));
-        if include_usage {
-            let last = json!({
-                "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
-                "choices": [], "usage": usage_of(finished.usage), "gateway": gateway,
-            });
-            chunks.push(format!("data: {last}\n\n").into());
+        let usage = include_usage.then(|| usage_of(finished.usage));
+        // Who has to come back with a continuation gets it, asked for or not.
+        if usage.is_some() || gateway.get("continuation").is_some() {
+            chunks.push(self.beside(usage, gateway));
         }
         chunks.push(Bytes::from_static(DONE));
         chunks
+    }
+
+    /// A call that begins or has ended.
+    pub(super) fn call(&self, kind: &str, call: &Value) -> Bytes {
+        self.beside(None, &json!({kind: call}))
+    }
+
+    /// A chunk without a choice.
+    fn beside(&self, usage: Option<Value>, gateway: &Value) -> Bytes {
+        let mut chunk = json!({
+            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+            "choices": [],
+        });
+        if let Some(usage) = usage {
+            chunk["usage"] = usage;
+        }
+        chunk["gateway"] = gateway.clone();
+        format!("data: {chunk}\n\n").into()
     }
 
     fn chunk(&self, delta: &[u8], finish_reason: Option<&str>) -> Bytes {
@@ -113,36 +129,19 @@ impl Frame {
 }
 
 /// What the caller may want to know beside the answer: the calls that ran, and what each round cost.
-pub(super) fn gateway_member(finished: &Finished) -> Value {
+pub(super) fn gateway_member(finished: &Finished, continuation: Option<&str>) -> Value {
     let stop = match &finished.stop {
         Stop::Answered | Stop::Cut(_) | Stop::CallersTurn => Value::Null,
         Stop::Limit(text) => json!({"limit": text}),
         Stop::Stuck(text) => json!({"stuck": text}),
     };
-    let calls: Vec<Value> = finished
-        .calls
-        .iter()
-        .map(|call| {
-            let mut entry = json!({
-                "tool_name": call.name, "arguments": parsed(&call.arguments), "result": call.result, "id": call.id,
-                "duration_ms": u64::try_from(call.duration.as_millis()).unwrap_or(u64::MAX),
-            });
-            for (key, value) in [("server", &call.server), ("tool", &call.tool)] {
-                if let Some(value) = value {
-                    entry[key] = value.clone().into();
-                }
-            }
-            if let Some(code) = call.code {
-                entry["code"] = code.into();
-            }
-            entry
-        })
-        .collect();
+    let calls: Vec<Value> = finished.calls.iter().map(call_report).collect();
     let rounds: Vec<Value> = finished.rounds.iter().map(|usage| usage_of(*usage)).collect();
     let mut member = json!({"calls": calls, "rounds": rounds});
     let personal_data: Vec<Value> = finished.personal_data.iter().map(FoundData::to_json).collect();
     for (key, value) in [
         ("stopped", stop),
+        ("continuation", json!(continuation)),
         ("ignored", json!(finished.ignored)),
         ("notices", json!(finished.notices)),
         ("personalData", personal_data.into()),
@@ -152,6 +151,28 @@ pub(super) fn gateway_member(finished: &Finished) -> Value {
         }
     }
     member
+}
+
+/// A call that ran here.
+pub(super) fn call_report(call: &CallReport) -> Value {
+    let mut entry = json!({
+        "tool_name": call.name, "arguments": parsed(&call.arguments), "result": call.result, "id": call.id,
+        "duration_ms": u64::try_from(call.duration.as_millis()).unwrap_or(u64::MAX),
+    });
+    for (key, value) in [("server", &call.server), ("tool", &call.tool)] {
+        if let Some(value) = value {
+            entry[key] = value.clone().into();
+        }
+    }
+    if let Some(code) = call.code {
+        entry["code"] = code.into();
+    }
+    entry
+}
+
+/// A call that begins.
+pub(super) fn call_begins(id: &str, name: &str, arguments: &str) -> Value {
+    json!({"tool_name": name, "arguments": parsed(arguments), "id": id})
 }
 
 fn parsed(arguments: &str) -> Value {

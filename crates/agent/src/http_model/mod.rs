@@ -117,10 +117,10 @@ impl HttpModel {
         Ok(Answer { events: Box::pin(events), ignored })
     }
 
-    /// Sends a request that somebody else wrote, once, and gives the answer whatever it is.
-    pub(crate) async fn forward(&self, body: Bytes) -> Result<Response, ModelError> {
+    /// Sends a request that somebody else wrote, once, and gives the answer whatever it is. Headers of the configuration win over `headers`.
+    pub(crate) async fn forward(&self, body: Bytes, headers: HeaderMap) -> Result<Response, ModelError> {
         let url = self.endpoint.url(&self.model, false);
-        let request = self.client.post(url).headers(self.headers.clone()).body(body);
+        let request = self.client.post(url).headers(headers).headers(self.headers.clone()).body(body);
         let response = tokio::time::timeout(self.timeout, request.send()).await;
         let response = response.map_err(|_| self.error(ModelFailure::Timeout(self.timeout)))?;
         response.map_err(|error| self.error(refusal::hidden(refusal::not_answered(error), &self.secrets)))
@@ -140,6 +140,16 @@ impl HttpModel {
             }
         });
         body.boxed()
+    }
+
+    /// The body of such an answer that says why there is none. Errors like to repeat the key that they do not accept.
+    pub(crate) async fn error_body(&self, response: Response) -> ProxiedBody {
+        let read = refusal::first_bytes(response, self.timeout).await;
+        let hidden = match std::str::from_utf8(&read) {
+            Ok(text) => Bytes::from(self.secrets.hide(text.to_owned(), false)),
+            Err(_) => Bytes::from(self.secrets.hide_bytes(&read).into_owned()),
+        };
+        futures_util::stream::iter([Ok(hidden)]).boxed()
     }
 
     /// Sends a request until the API takes it, as often as is allowed.

@@ -80,7 +80,8 @@ fn plain_text(body: &[u8], status: u16) -> String {
     text.chars().take(SHOWN).collect()
 }
 
-async fn first_bytes(response: Response, timeout: Duration) -> BytesMut {
+/// The body of an answer, as far as it is read.
+pub(super) async fn first_bytes(response: Response, timeout: Duration) -> BytesMut {
     let mut body = BytesMut::new();
     let mut stream = response.bytes_stream();
     while body.len() < LONGEST {

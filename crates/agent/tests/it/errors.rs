@@ -101,3 +101,22 @@ fn what_happened_in_the_loop_has_a_code() {
         check(&error.into(), &message, "server_error", None, Some(code));
     }
 }
+
+#[test]
+fn a_conversation_that_is_too_long_has_the_code_that_clients_look_for() {
+    for (body, message) in [
+        (json!({"error": {"message": "prompt is too long: 203542 tokens > 200000 maximum"}}), "No."),
+        (
+            json!({"error": {"code": 400, "message": "The input token count (1195021) exceeds the maximum number of tokens allowed (1048576)."}}),
+            "No.",
+        ),
+        (
+            json!({"error": "the input length exceeds the context length"}),
+            "the input length exceeds the context length",
+        ),
+    ] {
+        let (message, body) = (message.to_owned(), Some(Box::new(body)));
+        let written = model(ModelFailure::Status { status: 400, message, body, retry_after: None }).body();
+        assert_eq!(written["error"]["code"], "context_length_exceeded", "{written}");
+    }
+}

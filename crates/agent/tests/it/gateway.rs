@@ -17,6 +17,7 @@ use gateway_runtime::owner::Owner;
 use gateway_store::CallLog;
 use gateway_testkit::models::{ModelServer, Script, ServerOptions, Wire};
 use gateway_upstream::{Endpoint, Fleet, FleetOptions, UpstreamSpec};
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 /// A gateway, whose model is called `m`.
@@ -101,7 +102,8 @@ impl Gateway {
         caller: Option<&str>,
     ) -> Result<Completion, CompletionError> {
         let context = RequestContext::new(caller.map(Owner::caller));
-        self.completions.complete(Bytes::from(request.to_string()), tools, context).await
+        let headers = headers(tools.map(|tools| ("x-gateway-tools", tools)));
+        self.completions.complete(Bytes::from(request.to_string()), &headers, context).await
     }
 
     /// A whole answer.
@@ -167,6 +169,11 @@ impl Gateway {
         log.flush(Duration::from_secs(10)).unwrap();
         log.last_id()
     }
+}
+
+/// Headers of a request.
+pub(crate) fn headers<'a>(headers: impl IntoIterator<Item = (&'static str, &'a str)>) -> HeaderMap {
+    headers.into_iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
 }
 
 /// A plain question to the model `m`.

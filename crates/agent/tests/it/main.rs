@@ -1,9 +1,11 @@
 //! The loop over scripted models, and as Chat Completions.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong here is the test's failure")]
 
+mod call_events;
 mod cancel;
 mod caps;
 mod careful;
+mod continuation;
 mod errors;
 mod faults;
 mod gateway;
@@ -15,6 +17,7 @@ mod retries;
 mod sampling;
 mod screening;
 mod selection;
+mod settings;
 mod text;
 mod tools;
 mod written_calls;

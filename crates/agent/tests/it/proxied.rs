@@ -4,18 +4,28 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use gateway_agent::completions::{Completion, CompletionError, Proxied};
 use gateway_agent::{AgentError, ModelFailure};
+use gateway_config::Secret;
 use gateway_runtime::context::RequestContext;
 use gateway_testkit::models::{Fault, ModelServer, Reply, Script, Step, Wire};
 use serde_json::{Value, json};
 
-use crate::gateway::{Gateway, question};
+use crate::gateway::{Gateway, headers, question};
 
 /// Wires whose API takes requests as callers write them.
 const PROXIED: [Wire; 4] = [Wire::Chat, Wire::Functions, Wire::Dial, Wire::Argo];
 
 async fn proxied(gateway: &Gateway, body: impl Into<Bytes>) -> Result<Proxied, CompletionError> {
+    proxied_with(gateway, body, []).await
+}
+
+async fn proxied_with<const COUNT: usize>(
+    gateway: &Gateway,
+    body: impl Into<Bytes>,
+    sent: [(&'static str, &str); COUNT],
+) -> Result<Proxied, CompletionError> {
     let context = RequestContext::new(None);
-    match gateway.completions.complete(body.into(), Some("none"), context).await? {
+    let headers = headers(sent.into_iter().chain([("x-gateway-tools", "none")]));
+    match gateway.completions.complete(body.into(), &headers, context).await? {
         Completion::Proxied(proxied) => Ok(proxied),
         Completion::Whole(_) | Completion::Stream(_) => panic!("not passed on"),
     }
@@ -160,4 +170,95 @@ async fn other_apis_hand_the_callers_calls_back() {
             assert_eq!(names, ["lookup"], "{wire:?}: none of the gateway's");
         }
     }
+}
+
+#[tokio::test]
+async fn only_headers_of_the_list_reach_the_api_and_configured_ones_win() {
+    let server = raw(Wire::Chat, 200, "application/json", "{}").await;
+    let gateway = Gateway::with(Wire::Chat, &server, |config| {
+        config.models[0].api_key = Some(Secret::new("sk-of-the-gateway"));
+        config.models[0].headers.insert("openai-project".to_owned(), Secret::new("configured"));
+    });
+    let sent = [
+        ("authorization", "Bearer of-the-caller"),
+        ("cookie", "session=1"),
+        ("x-api-key", "of-the-caller"),
+        ("x-forwarded-for", "10.0.0.1"),
+        ("x-gateway-continue", ""),
+        ("openai-organization", "org-1"),
+        ("openai-project", "of-the-caller"),
+        ("openai-beta", "assistants=v2"),
+        ("idempotency-key", "abc"),
+        ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("tracestate", "a=1"),
+        ("user-agent", "OpenAI/Python 3.51.0"),
+        ("x-request-id", "r-1"),
+        ("x-stainless-lang", "python"),
+    ];
+    proxied_with(&gateway, question(false).to_string(), sent).await.unwrap();
+    let request = server.requests().pop().unwrap();
+    let names = sent.map(|(name, _)| (name, request.header(name)));
+    let expected = [
+        ("authorization", Some("Bearer sk-of-the-gateway")),
+        ("cookie", None),
+        ("x-api-key", None),
+        ("x-forwarded-for", None),
+        ("x-gateway-continue", None),
+        ("openai-organization", Some("org-1")),
+        ("openai-project", Some("configured")),
+        ("openai-beta", Some("assistants=v2")),
+        ("idempotency-key", Some("abc")),
+        ("traceparent", Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")),
+        ("tracestate", Some("a=1")),
+        ("user-agent", Some("OpenAI/Python 3.51.0")),
+        ("x-request-id", Some("r-1")),
+        ("x-stainless-lang", Some("python")),
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(request.header("x-gateway-tools"), None);
+}
+
+#[tokio::test]
+async fn an_error_that_repeats_the_key_passes_without_it() {
+    let key = "sk-proj-0123456789abcdef";
+    let body =
+        |key: &str| format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {key}.\"}} }}\n");
+    let server = raw(Wire::Chat, 401, "application/json", &body(key)).await;
+    let gateway = Gateway::with(Wire::Chat, &server, |config| {
+        config.models[0].api_key = Some(Secret::new(key));
+    });
+    let answer = proxied(&gateway, question(false).to_string()).await.unwrap();
+    assert_eq!(answer.status, 401);
+    let text = whole(answer).await;
+    assert!(
+        !text.contains(key) && text.starts_with("{\"error\": {\"message\": \"Incorrect API key provided: "),
+        "{text}"
+    );
+    assert!(text.ends_with(".\"} }\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_history_with_ids_of_ours_is_put_together_and_not_passed_on() {
+    let lookup =
+        json!({"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}});
+    let mixed = Reply::new().call("a1", "add", json!({"a": 1, "b": 2})).call("b1", "lookup", json!({}));
+    let server =
+        ModelServer::start(Wire::Chat, Script::new().reply(mixed).last(Reply::new().text("Done."))).await;
+    let server = server.unwrap();
+    let gateway = Gateway::over(Wire::Chat, &server);
+    let mut request = question(false);
+    request["tools"] = json!([lookup]);
+    let first = gateway.whole(&request, Some("auto")).await.unwrap();
+    let message = first["choices"][0]["message"].clone();
+    let id = &message["tool_calls"][0]["id"];
+    let result = json!({"role": "tool", "tool_call_id": id, "content": "found"});
+    request["messages"] = json!([request["messages"][0], message, result]);
+    // The caller did not send the header again.
+    let second = gateway.whole(&request, None).await.unwrap();
+    assert_eq!(second["choices"][0]["message"]["content"], "Done.");
+    let sent = server.requests().pop().unwrap().body;
+    let roles: Vec<&str> =
+        sent["messages"].as_array().unwrap().iter().filter_map(|message| message["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
+    assert_eq!(sent["messages"][1]["tool_calls"].as_array().unwrap().len(), 2);
 }

@@ -19,14 +19,25 @@ pub(super) const COMPLETIONS: Route = route(
     "A drop-in for OpenAI's Chat Completions, streamed and not. Without `tools`, the model is offered the tools of the gateway, whose \
      calls run here until it answers; `gateway` in the answer has the calls and what each round cost. With `tools`, these are handed back \
      to the caller, and the gateway's are offered beside them only if `x-gateway-tools` says so. With `x-gateway-tools: none` and a model \
-     of Chat Completions the request and the answer go through as they are. Members that are not known are passed on. Errors have \
-     OpenAI's shape; one after the first byte of a stream is an event of it.",
+     of Chat Completions the request and the answer go through as they are. Members that are not known are passed on. Where a bound, or \
+     a model that gave no answer, ended the loop after calls ran, `gateway.continuation` of the answer or of the error goes on from \
+     there. Errors have OpenAI's shape; one after the first byte of a stream is an event of it.",
 )
-.parameters(&[header(
-    "x-gateway-tools",
-    "Which of the gateway's tools are offered: `auto` for all, `none`, `group:NAME`, or patterns of names and of `server/tool`, \
-     separated by commas. `auto` if absent; `none` if the request brings `tools`.",
-)])
+.parameters(&[
+    header(
+        "x-gateway-tools",
+        "Which of the gateway's tools are offered: `auto` for all, `none`, `group:NAME`, or patterns of names and of `server/tool`, \
+         separated by commas. `auto` if absent; `none` if the request brings `tools`.",
+    ),
+    header(
+        "x-gateway-continue",
+        "Goes on where an earlier answer stopped: its `gateway.continuation`. The body may say it too, as `gateway.continue`.",
+    ),
+    header(
+        "x-gateway-events",
+        "`calls` for chunks of the stream that say which calls run here. The body may say it too, as `gateway.events`.",
+    ),
+])
 .body("CompletionRequest", &[("question", COMPLETION_REQUEST)])
 .answers(&[
     ok("The answer.", Content::JsonOrEvents("Completion", COMPLETION)),

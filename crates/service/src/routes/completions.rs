@@ -23,9 +23,6 @@ use crate::metrics::Entered;
 /// The longest time without a sign of life.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// Which of the gateway's tools a caller wants.
-const TOOLS: &str = "x-gateway-tools";
-
 /// `GET /v1/models`.
 pub(super) async fn models(gateway: Gateway) -> Result<Response, ApiError> {
     Ok(json_response(StatusCode::OK, gateway.state.completions.list().await.to_string()))
@@ -39,9 +36,8 @@ pub(super) async fn complete(
     body: Bytes,
     entered: Option<Entered>,
 ) -> Response {
-    let tools = headers.get(TOOLS).and_then(|value| value.to_str().ok());
     let quiet = gateway.config().heartbeat.min(QUIET);
-    match gateway.state.completions.complete(body, tools, context).await {
+    match gateway.state.completions.complete(body, &headers, context).await {
         Ok(Completion::Whole(body)) => json_response(StatusCode::OK, body),
         Ok(Completion::Stream(items)) => streamed(items, quiet, entered).await,
         Ok(Completion::Proxied(answer)) => proxied(answer, entered),
@@ -82,7 +78,7 @@ fn proxied(answer: Proxied, entered: Option<Entered>) -> Response {
 /// An answer that says why there is none, in the shape that callers of Chat Completions know.
 fn failed(error: &CompletionError) -> Response {
     let mut response = json_response(status_of(error), error.body().to_string());
-    if let CompletionError::Agent(AgentError::Model(error)) = error
+    if let Some(AgentError::Model(error)) = error.agent()
         && let ModelFailure::Status { retry_after: Some(wanted), .. } = &error.failure
     {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wanted.as_secs().max(1)));
@@ -127,7 +123,14 @@ fn status_of(error: &CompletionError) -> StatusCode {
     match error {
         CompletionError::Request(_) => StatusCode::BAD_REQUEST,
         CompletionError::UnknownModel(_) => StatusCode::NOT_FOUND,
-        CompletionError::Agent(AgentError::Model(error)) => match &error.failure {
+        CompletionError::Agent(error) | CompletionError::Interrupted { error, .. } => agent_status(error),
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn agent_status(error: &AgentError) -> StatusCode {
+    match error {
+        AgentError::Model(error) => match &error.failure {
             // The caller can do something about these, so they are the caller's to know.
             ModelFailure::Status { status: status @ (400 | 404 | 413 | 422 | 429), .. } => {
                 StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY)
@@ -136,11 +139,9 @@ fn status_of(error: &CompletionError) -> StatusCode {
             ModelFailure::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::BAD_GATEWAY,
         },
-        CompletionError::Agent(AgentError::Tools(Failure::Request(_) | Failure::UnknownGroup { .. })) => {
-            StatusCode::BAD_REQUEST
-        }
-        CompletionError::Agent(AgentError::PersonalData(_)) => StatusCode::BAD_REQUEST,
-        CompletionError::Agent(AgentError::Journal(_)) => StatusCode::SERVICE_UNAVAILABLE,
+        AgentError::Tools(Failure::Request(_) | Failure::UnknownGroup { .. }) => StatusCode::BAD_REQUEST,
+        AgentError::PersonalData(_) => StatusCode::BAD_REQUEST,
+        AgentError::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
