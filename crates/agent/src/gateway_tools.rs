@@ -10,11 +10,13 @@ use gateway_config::{SearchTools, ToolBudget};
 use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::calls::{Reply, ToolCall};
 use gateway_dialects::dialect::Compat;
+use gateway_dialects::results::read_result;
 use gateway_dialects::{Dialect, Options};
+use gateway_protocol::RawJson;
 use gateway_runtime::Runtime;
 use gateway_runtime::call::CallOutcome;
 use gateway_runtime::context::RequestContext;
-use gateway_runtime::failure::{Failure, code};
+use gateway_runtime::failure::{Failure, code, error_result};
 use gateway_runtime::lists::{Budget, ListRequest, MostTools, Rendered, SelectBy, Share};
 use gateway_runtime::scope::Scope;
 use gateway_runtime::turn::{OfferedList, Turn};
@@ -65,6 +67,14 @@ impl GatewayTools {
         let named = |index: usize| tools.get(index).map(|tool| format!("{}/{}", tool.server, tool.name));
         let left_out = rendered.quarantined.iter();
         Ok(left_out.filter_map(|(index, reason)| Some((named(*index)?, reason.clone()))).collect())
+    }
+
+    /// The names of the tools that a model of `dialect` is offered, as it knows them.
+    pub(crate) async fn names(&self, dialect: &Dialect, questions: &[String]) -> Result<Vec<String>, Failure> {
+        let offer = self.listed(dialect, questions).await?;
+        let listed = offer.state.as_ref().and_then(|state| state.downcast_ref::<Listed>());
+        let names = listed.into_iter().flat_map(|listed| listed.rendered.wire_names());
+        Ok(names.filter(|name| offer.offered.is_offered(name)).map(ToString::to_string).collect())
     }
 
     async fn listed(&self, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {
@@ -167,7 +177,7 @@ impl Toolbox for GatewayTools {
         async move {
             let begun = Instant::now();
             let outcome = self.run(offer, call).await;
-            reported(outcome, begun.elapsed())
+            reported(call, outcome, begun.elapsed())
         }
         .boxed()
     }
@@ -202,7 +212,7 @@ impl OfferedTools for SelectedOffer {
     }
 }
 
-fn reported(outcome: CallOutcome, duration: Duration) -> ToolOutcome {
+fn reported(call: &ToolCall, outcome: CallOutcome, duration: Duration) -> ToolOutcome {
     let is_bad = match outcome.code {
         Some(code::TOOL_NOT_FOUND) => true,
         // A tool that failed has a result; a call that was refused has a failure.
@@ -214,7 +224,23 @@ fn reported(outcome: CallOutcome, duration: Duration) -> ToolOutcome {
         ran_on: ran_on.map(|(server, tool)| (server.as_str().to_owned(), tool.to_owned())),
         code: outcome.code,
         is_bad,
-        result: outcome.result,
+        result: in_words(call, outcome.failure.as_ref(), outcome.result),
         duration,
+    }
+}
+
+/// The result of a call, which says first whether there is no such tool, or it could not run.
+fn in_words(call: &ToolCall, failure: Option<&Failure>, result: RawJson) -> RawJson {
+    let begin = match failure {
+        // What the model can do about these is all that the text says.
+        None | Some(Failure::Arguments(_) | Failure::Refused { .. } | Failure::Ambiguous { .. }) => {
+            return result;
+        }
+        Some(Failure::UnknownTool(_)) => format!("Error: Tool '{}' not found", call.name),
+        Some(_) => "Error executing tool".to_owned(),
+    };
+    match read_result(result.as_str()).value["content"][0]["text"].as_str() {
+        Some(text) => error_result(&format!("{begin}: {text}")),
+        None => error_result(&begin),
     }
 }

@@ -10,6 +10,12 @@ use serde_json::Value;
 
 use crate::chat_dialect::chat_dialect;
 
+/// The member of a message's `metadata` with calls that the model wrote as text, in the form of Chat Completions.
+pub(crate) const WRITTEN_CALLS: &str = "tool_calls";
+
+/// The member of a message's `metadata` with the results of such calls, as messages of Chat Completions without a role.
+pub(crate) const WRITTEN_RESULTS: &str = "tool_results";
+
 /// A conversation: what came before the loop, and what the loop added.
 #[derive(Clone, Debug, Default)]
 pub struct History {

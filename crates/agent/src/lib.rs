@@ -2,7 +2,7 @@
 //!
 //! **What it is.** The only crate that calls a model. [`Agent`] is the loop: model → calls → results → model, with bounds, over
 //! any [`Model`] and any [`Toolbox`]. [`HttpModel`] asks the APIs of the configuration over plain HTTP, [`GatewayTools`] offers and runs
-//! the tools of all servers. [`completions`] is the loop as a drop-in for Chat Completions.
+//! the tools of all servers. [`completions`] is the loop as a drop-in for Chat Completions, [`conversations`] keeps what is said.
 //!
 //! **What it is not.** It opens no connection to an MCP server and runs no tool by itself: each call goes the one way of the
 //! runtime. It listens nowhere and chooses no status code.
@@ -25,6 +25,7 @@
 
 mod chat_dialect;
 pub mod completions;
+pub mod conversations;
 mod error;
 mod gateway_tools;
 mod history;

@@ -1,11 +1,14 @@
 //! Where conversations, and turns that wait for their caller, are kept.
 
+use std::fs::{File, OpenOptions};
+use std::path::Path;
 use std::sync::Arc;
 
-use gateway_config::ServiceConfig;
+use gateway_config::{ConversationsConfig, Secret, ServiceConfig, StoreLocation};
 use gateway_store::conversations::{
     self, ConversationError, ConversationOptions, ConversationStore, Location,
 };
+use gateway_store::{Address, InvalidAddress};
 use tokio::sync::OnceCell;
 
 /// The store of the configuration, opened when it is needed first, or when the gateway starts.
@@ -14,29 +17,116 @@ pub struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    location: Location,
+    location: Result<Location, InvalidAddress>,
     options: ConversationOptions,
-    opened: OnceCell<Arc<dyn ConversationStore>>,
+    opened: OnceCell<Opened>,
 }
+
+#[derive(Debug)]
+struct Opened {
+    store: Arc<dyn ConversationStore>,
+    sharing: Sharing,
+}
+
+/// Who else may use the store.
+#[derive(Debug)]
+enum Sharing {
+    /// Nobody, as long as the file is locked.
+    Locked { _file: File },
+    /// Nobody: it is memory of this process.
+    Own,
+    /// Other gateways.
+    Shared,
+}
+
+/// Locked by the gateway whose conversations are in a directory.
+const LOCK: &str = "conversations.lock";
 
 impl Store {
     /// The store that is configured.
     pub fn new(config: &ServiceConfig) -> Self {
-        let location = config.data.clone().map_or(Location::Memory, Location::Directory);
-        Self(Arc::new(Inner { location, options: ConversationOptions::default(), opened: OnceCell::new() }))
+        let ConversationsConfig { store, ttl, bytes, deadline, .. } = &config.conversations;
+        let mut options = ConversationOptions::default();
+        (options.ttl, options.max_bytes, options.deadline) = (*ttl, *bytes, *deadline);
+        let read =
+            |address: &Secret, read: fn(&str) -> Result<Address, InvalidAddress>| read(address.expose());
+        let location = match store {
+            StoreLocation::DataDirectory => {
+                Ok(config.data.clone().map_or(Location::Memory, Location::Directory))
+            }
+            StoreLocation::Memory => Ok(Location::Memory),
+            StoreLocation::Redis(address) => read(address, Address::redis).map(Location::Redis),
+            StoreLocation::Postgres(address) => read(address, Address::postgres).map(Location::Postgres),
+        };
+        Self(Arc::new(Inner { location, options, opened: OnceCell::new() }))
+    }
+
+    /// Whether it is another program, which may be out of reach.
+    pub fn is_remote(&self) -> bool {
+        matches!(&self.0.location, Err(_) | Ok(Location::Redis(_) | Location::Postgres(_)))
     }
 
     /// Whether the store is open, and what is wrong with it if it is and does not answer.
     pub async fn status(&self) -> (bool, Option<String>) {
         match self.0.opened.get() {
-            Some(store) => (true, store.ping().await.err().map(|error| error.to_string())),
+            Some(opened) => (true, opened.store.ping().await.err().map(|error| described(&error))),
             None => (false, None),
         }
     }
 
     /// The store, opened.
     pub async fn get(&self) -> Result<&Arc<dyn ConversationStore>, ConversationError> {
-        let inner = &self.0;
-        inner.opened.get_or_try_init(|| conversations::open(&inner.location, &inner.options)).await
+        self.opened().await.map(|opened| &opened.store)
+    }
+
+    /// Whether certainly no other gateway uses the store. Then a turn of another holder is one of a process that ended.
+    pub(crate) async fn is_ours_alone(&self) -> Result<bool, ConversationError> {
+        Ok(match self.opened().await?.sharing {
+            Sharing::Locked { .. } | Sharing::Own => true,
+            Sharing::Shared => false,
+        })
+    }
+
+    async fn opened(&self) -> Result<&Opened, ConversationError> {
+        let open = || async {
+            let Inner { location, options, .. } = &*self.0;
+            let location = location.as_ref().map_err(|error| ConversationError::Unavailable {
+                place: Arc::from("the address in `conversations.store`"),
+                attempt: "reading the address",
+                cause: Box::new(*error),
+            })?;
+            let store = conversations::open(location, options).await?;
+            let sharing = match location {
+                Location::Memory => Sharing::Own,
+                Location::Directory(directory) => locked(directory),
+                _ => Sharing::Shared,
+            };
+            Ok(Opened { store, sharing })
+        };
+        self.0.opened.get_or_try_init(open).await
+    }
+}
+
+/// An error of the store with its causes.
+pub(crate) fn described(error: &ConversationError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
+/// Locks a directory, unless another gateway has it.
+fn locked(directory: &Path) -> Sharing {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(directory.join(LOCK)) {
+        Ok(file) if file.try_lock().is_ok() => Sharing::Locked { _file: file },
+        Ok(_) | Err(_) => Sharing::Shared,
     }
 }

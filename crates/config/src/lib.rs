@@ -21,6 +21,7 @@
 
 mod catalogue;
 mod command;
+mod conversations;
 mod definition;
 mod dotenv;
 mod endpoint;
@@ -55,6 +56,7 @@ mod yaml_text;
 
 pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};
+pub use conversations::{ConversationsConfig, StoreLocation};
 pub use definition::{DefinitionError, SCHEMA_SYNONYMS, is_definition_member, tool_definition};
 pub use dotenv::parse as parse_dotenv;
 pub use endpoint::{EndpointHandler, Trust, WrongEndpoint};

@@ -58,6 +58,26 @@ pub struct BadRequest {
     pub param: Option<&'static str>,
 }
 
+impl WantedTools {
+    /// By the header `x-gateway-tools`: `auto`, `none`, `group:NAME` or patterns; all if absent.
+    pub fn of_header(header: Option<&str>) -> Self {
+        match header.map(str::trim).filter(|text| !text.is_empty()) {
+            Some("none") => Self::None,
+            None | Some("auto") => Self::Some(ToolSelection::default()),
+            Some(list) => {
+                let mut selection = ToolSelection::default();
+                for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+                    match part.strip_prefix("group:") {
+                        Some(group) => selection.groups.push(group.trim().to_owned()),
+                        None => selection.names.push(part.to_owned()),
+                    }
+                }
+                Self::Some(selection)
+            }
+        }
+    }
+}
+
 impl BadRequest {
     pub(crate) fn new(param: &'static str, message: impl Into<String>) -> Self {
         Self { message: message.into(), param: Some(param) }
@@ -145,20 +165,11 @@ impl CompletionRequest {
     /// Which of the gateway's tools are wanted, by the header `x-gateway-tools`: `auto`, `none`, `group:NAME` or patterns. Without it,
     /// all, unless the request brings tools of its own.
     pub fn wanted_tools(&self, header: Option<&str>) -> WantedTools {
-        match header.map(str::trim).filter(|text| !text.is_empty()) {
-            None if self.tools.is_empty() => WantedTools::Some(ToolSelection::default()),
-            None | Some("none") => WantedTools::None,
-            Some("auto") => WantedTools::Some(ToolSelection::default()),
-            Some(list) => {
-                let mut selection = ToolSelection::default();
-                for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-                    match part.strip_prefix("group:") {
-                        Some(group) => selection.groups.push(group.trim().to_owned()),
-                        None => selection.names.push(part.to_owned()),
-                    }
-                }
-                WantedTools::Some(selection)
-            }
+        let header = header.filter(|text| !text.trim().is_empty());
+        if header.is_none() && !self.tools.is_empty() {
+            WantedTools::None
+        } else {
+            WantedTools::of_header(header)
         }
     }
 }

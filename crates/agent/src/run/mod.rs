@@ -16,6 +16,7 @@ use gateway_dialects::calls::{Reply, ToolCall};
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::history::{Content, Message, Role, reply_message};
 use gateway_dialects::stream::Usage;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -29,7 +30,7 @@ use self::guards::{BadCalls, Repeats, Verdict};
 use self::limits::Bound;
 use self::shown::{Keeper, READ_RESULT};
 use crate::error::AgentError;
-use crate::history::History;
+use crate::history::{History, WRITTEN_CALLS};
 use crate::kept_results::KeptResults;
 use crate::model::Model;
 use crate::screening::{FoundData, Screen};
@@ -265,7 +266,8 @@ impl<'a> Run<'a> {
         let is_first = self.finished.rounds.is_empty();
         let before =
             Before { text: !self.finished.text.is_empty(), reasoning: !self.finished.reasoning.is_empty() };
-        let events = Events { sender: self.events.as_ref(), before };
+        let journal = self.request.journal.as_deref();
+        let events = Events { sender: self.events.as_ref(), before, journal };
         let asked = self.asking.ask(&self.history, nudge, &self.request, is_first, events);
         let reply = match tokio::time::timeout_at(self.deadline, asked).await {
             Ok(reply) => reply?,
@@ -291,7 +293,11 @@ impl<'a> Run<'a> {
         let is_written = !reply.source.is_empty() && reply.calls.iter().all(owns);
         let message = if is_written {
             // What the model wrote is what it reads again, byte for byte.
-            Message::new(Role::Assistant, Content::Text(format!("{}{}", reply.text, reply.source)))
+            let refused = reply.refused.iter().map(|refused| &refused.call);
+            let calls: Vec<Value> = reply.calls.iter().chain(refused).map(written_call).collect();
+            let said = Content::Text(format!("{}{}", reply.text, reply.source));
+            let metadata = Some(json!({WRITTEN_CALLS: calls}));
+            Message { metadata, ..Message::new(Role::Assistant, said) }
         } else {
             reply_message(&reply, self.asking.dialect(), self.asking.codec())
         };
@@ -358,13 +364,19 @@ impl<'a> Run<'a> {
     }
 
     async fn emit(&self, event: Event) -> Result<(), AgentError> {
-        Events { sender: self.events.as_ref(), before: Before::default() }.emit(event).await
+        Events { sender: self.events.as_ref(), before: Before::default(), journal: None }.emit(event).await
     }
 }
 
 /// Whether an API says with this word that an answer is not all that the model wanted to say.
 fn is_cut(word: &str) -> bool {
     matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
+}
+
+/// A call that was written as text, in the form of Chat Completions, for whoever keeps the conversation.
+fn written_call(call: &ToolCall) -> Value {
+    let arguments = call.arguments.to_text();
+    json!({"id": call.id.as_str(), "type": "function", "function": {"name": call.name, "arguments": arguments}})
 }
 
 /// What stands between the texts of two rounds.
@@ -389,11 +401,16 @@ struct Before {
 struct Events<'a> {
     sender: Option<&'a mpsc::Sender<Event>>,
     before: Before,
+    /// Who hears what is said before it is complete.
+    journal: Option<&'a dyn Journal>,
 }
 
 impl Events<'_> {
     /// Passes an event on. What stands between two rounds goes in front of the second.
     async fn emit(&mut self, event: Event) -> Result<(), AgentError> {
+        if let (Event::Text(text), Some(journal)) = (&event, self.journal) {
+            journal.hear(text);
+        }
         let Some(sender) = self.sender else { return Ok(()) };
         let event = match event {
             Event::Text(text) if std::mem::take(&mut self.before.text) => {

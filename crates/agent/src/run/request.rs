@@ -39,4 +39,7 @@ impl AgentRequest {
 pub trait Journal: Debug + Send + Sync {
     /// Writes a message. An error ends the loop before anything follows from the message.
     fn write<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Hears text of a reply that is not complete yet, before it is passed on.
+    fn hear(&self, _text: &str) {}
 }

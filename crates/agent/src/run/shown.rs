@@ -14,6 +14,7 @@ use gateway_protocol::{CallResultView, RawJson};
 use serde_json::{Value, json};
 
 use crate::chat_dialect::chat_dialect;
+use crate::history::WRITTEN_RESULTS;
 use crate::kept_results::KeptResults;
 
 /// A result as a block of the conversation.
@@ -167,7 +168,19 @@ pub(super) fn written_results(results: &[(ToolCall, Value)]) -> Message {
     let messages = render_written_results(chat, &outcomes, &ResultOptions::default()).messages;
     let said = Conversation { system: None, messages };
     let (mut read, _) = from_dialect(&said, Protocol::Chat, &TranslatedTools::default(), &IdMap::new(chat));
-    read.pop().unwrap_or_else(|| Message::new(Role::User, Content::Text(String::new())))
+    let message = read.pop().unwrap_or_else(|| Message::new(Role::User, Content::Text(String::new())));
+    let kept: Vec<Value> = results.iter().map(|(call, result)| kept_result(call, result)).collect();
+    Message { metadata: Some(json!({WRITTEN_RESULTS: kept})), ..message }
+}
+
+/// A result of a call that was written as text, for whoever keeps the conversation.
+fn kept_result(call: &ToolCall, result: &Value) -> Value {
+    let mut kept =
+        json!({"tool_call_id": call.id.as_str(), "name": call.name, "content": first_text_of(result)});
+    if result["isError"] == true {
+        kept["status"] = "error".into();
+    }
+    kept
 }
 
 /// The first text of a result, for people.

@@ -6,6 +6,7 @@ mod cancel;
 mod caps;
 mod careful;
 mod continuation;
+mod conversations;
 mod errors;
 mod faults;
 mod gateway;

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::conversations::ConversationsConfig;
 use crate::fields::Words;
 use crate::key::Secret;
 use crate::level::LogLevel;
@@ -74,6 +75,8 @@ pub struct ServiceConfig {
     pub agent: LoopConfig,
     /// What is done about personal data.
     pub privacy: PrivacyConfig,
+    /// Conversations that the gateway keeps.
+    pub conversations: ConversationsConfig,
     /// Dialect files to add to the built-in ones.
     pub dialect_files: Vec<PathBuf>,
     /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Not kept if absent.
@@ -292,6 +295,7 @@ impl Default for ServiceConfig {
             models: Vec::new(),
             agent: LoopConfig::default(),
             privacy: PrivacyConfig::default(),
+            conversations: ConversationsConfig::default(),
             dialect_files: Vec::new(),
             data: None,
             log_level: None,

@@ -10,6 +10,7 @@ use super::access::{keys, listen, origins};
 use super::{
     ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, ServiceConfig,
 };
+use crate::conversations::read_conversations;
 use crate::environment::Environment;
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, time_within};
 use crate::level::LogLevel;
@@ -71,6 +72,8 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     config.models = read_models(at, key_variables);
     let about = "Bounds of the loop that runs the calls of models.";
     at.object("loop", about, |at| read_loop(&mut config.agent, at));
+    let about = "Conversations that the gateway keeps.";
+    at.object("conversations", about, |at| read_conversations(&mut config.conversations, at, key_variables));
     config.agent.model = environment.non_empty("ARGO_DEFAULT_MODEL").or(config.agent.model.take());
     let about = "What is done about personal data, and where: `off`, `mark`, `mask` or `block`.";
     at.object("privacy", about, |at| read_privacy(&mut config.privacy, at));

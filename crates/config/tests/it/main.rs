@@ -4,6 +4,7 @@
 
 mod config;
 mod config_files;
+mod conversations;
 mod documented;
 mod invalid_entries;
 mod models;
