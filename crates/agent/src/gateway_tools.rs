@@ -70,7 +70,11 @@ impl GatewayTools {
     }
 
     /// The names of the tools that a model of `dialect` is offered, as it knows them.
-    pub(crate) async fn names(&self, dialect: &Dialect, questions: &[String]) -> Result<Vec<String>, Failure> {
+    pub(crate) async fn names(
+        &self,
+        dialect: &Dialect,
+        questions: &[String],
+    ) -> Result<Vec<String>, Failure> {
         let offer = self.listed(dialect, questions).await?;
         let listed = offer.state.as_ref().and_then(|state| state.downcast_ref::<Listed>());
         let names = listed.into_iter().flat_map(|listed| listed.rendered.wire_names());

@@ -62,6 +62,18 @@ pub mod code {
     pub const CONVERSION_ERROR: &str = "CONVERSION_ERROR";
     /// What is asked for, or what came of it, has personal data in it that the configuration does not let pass.
     pub const PERSONAL_DATA: &str = "PERSONAL_DATA";
+    /// The caller has no such conversation.
+    pub const CONVERSATION_NOT_FOUND: &str = "CONVERSATION_NOT_FOUND";
+    /// The conversation would be larger than it may be.
+    pub const CONVERSATION_FULL: &str = "CONVERSATION_FULL";
+    /// Somebody else was faster.
+    pub const CONFLICT: &str = "CONFLICT";
+    /// The store of conversations cannot be used.
+    pub const STORE_ERROR: &str = "STORE_ERROR";
+    /// The model gave no answer.
+    pub const MODEL_ERROR: &str = "MODEL_ERROR";
+    /// A bound of the loop was reached.
+    pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
     /// Anything else.
     pub const UNKNOWN: &str = "UNKNOWN";
 }

@@ -24,6 +24,10 @@ const BODIES: usize = 4;
 /// How long a body waits for room.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long turns may take to be saved when the gateway ends.
+#[cfg(feature = "agent")]
+const SAVING: Duration = Duration::from_secs(5);
+
 /// The gateway as a service: the runtime, and what only HTTP and MCP remember between requests. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
@@ -40,6 +44,9 @@ pub(crate) struct ServiceState {
     /// The models, and the loop over them.
     #[cfg(feature = "agent")]
     pub(crate) completions: gateway_agent::completions::Completions,
+    /// Conversations that the gateway keeps.
+    #[cfg(feature = "agent")]
+    pub(crate) conversations: gateway_agent::conversations::Conversations,
     /// Whose turn it is to translate what a request brought.
     pub(crate) turns: Turns,
     /// The bytes of long bodies that are being read, over all callers.
@@ -64,13 +71,22 @@ impl Gateway {
 
     /// Serves a runtime.
     pub fn over(runtime: Runtime) -> Self {
+        #[cfg(feature = "agent")]
+        let completions = gateway_agent::completions::Completions::new(
+            runtime.clone(),
+            gateway_agent::Store::new(runtime.config()),
+        );
         let state = ServiceState {
             mcp: Endpoint::new(runtime.clone()),
             #[cfg(feature = "agent")]
-            completions: gateway_agent::completions::Completions::new(
+            conversations: gateway_agent::conversations::Conversations::new(
                 runtime.clone(),
-                gateway_agent::Store::new(runtime.config()),
+                completions.store().clone(),
+                Arc::clone(completions.models()),
+                Arc::clone(completions.results()),
             ),
+            #[cfg(feature = "agent")]
+            completions,
             metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
             idempotency: Idempotency::default(),
             turns: Turns::default(),
@@ -85,6 +101,19 @@ impl Gateway {
     pub async fn close(&self, drain: Duration) {
         self.state.mcp.stop();
         self.runtime.close(drain).await;
+        self.save_turns().await;
+    }
+
+    /// Waits until the turns are saved whose callers have gone.
+    #[cfg_attr(
+        not(feature = "agent"),
+        expect(clippy::unused_async, reason = "without the agent there are no turns")
+    )]
+    pub(crate) async fn save_turns(&self) {
+        #[cfg(feature = "agent")]
+        if tokio::time::timeout(SAVING, self.state.conversations.close()).await.is_err() {
+            tracing::warn!("Turns of conversations could not be saved in time.");
+        }
     }
 
     /// Notes where the configuration that was just taken over comes from.

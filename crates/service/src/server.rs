@@ -52,6 +52,10 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
+    /// The store of conversations cannot be used.
+    #[cfg(feature = "agent")]
+    #[error("opening the store of conversations")]
+    Store(#[from] gateway_store::conversations::ConversationError),
     /// The address cannot be had.
     #[error("listening on {address}{}", if cause.kind() == std::io::ErrorKind::AddrInUse { " (another program has it; choose another port)" } else { "" })]
     Bind {
@@ -72,6 +76,8 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     if !wanted.ip().to_canonical().is_loopback() && config.keys.is_empty() {
         return Err(ServeError::Unprotected { address: wanted });
     }
+    #[cfg(feature = "agent")]
+    gateway.state.conversations.start().await?;
     let failed = |cause| ServeError::Bind { address: wanted, cause };
     let listener = listen(wanted).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -156,6 +162,7 @@ impl Running {
         let rest = deadline.saturating_duration_since(Instant::now()).max(LAST_MOMENT);
         self.gateway.fleet().shutdown(rest).await;
         self.shared.tasks.wait().await;
+        self.gateway.save_turns().await;
         self.gateway.close_log().await;
         is_clean
     }

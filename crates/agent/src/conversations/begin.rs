@@ -15,7 +15,7 @@ use super::message::text_of;
 use super::repair::{missing_results, repaired};
 use super::request::ChatRequest;
 use super::turn::Turn;
-use super::{Conversations, Inner, members_of, messages_of, prompt, scope_of, with_results};
+use super::{Conversations, Inner, members_of, messages_of, prompt, scope_of, summary, with_results};
 use crate::completions::WantedTools;
 use crate::gateway_tools::GatewayTools;
 use crate::model::Model;
@@ -63,10 +63,15 @@ impl Conversations {
             TurnJournal::new(store, (scope, id), holder, Arc::clone(&context.correlation), messages.len());
         let journal = Arc::new(journal);
         Ok(Turn {
-            agent: Agent::new(models.clone(), toolbox, limits.clone()).keeping(Arc::clone(results)).screening(screen),
-            models,
+            agent: Agent::new(models.clone(), toolbox, limits.clone())
+                .keeping(Arc::clone(results))
+                .screening(screen.clone()),
+            summarizer: summary::summarizer(models).screening(screen),
             request: AgentRequest {
-                settings: chosen.first().map(|model| model.chat_settings(&request.settings)).unwrap_or_default(),
+                settings: chosen
+                    .first()
+                    .map(|model| model.chat_settings(&request.settings))
+                    .unwrap_or_default(),
                 stream: request.stream,
                 owner: context.caller.as_ref().map(ToString::to_string),
                 journal: Some(Arc::clone(&journal) as Arc<dyn Journal>),

@@ -81,6 +81,12 @@ impl TurnJournal {
         self.store.update(&self.scope, self.id, Expected::Holder(self.holder.clone()), update).await
     }
 
+    /// Whether the turn has added nothing to so many messages.
+    pub(super) fn is_untouched(&self, messages: usize) -> bool {
+        let progress = locked(&self.progress);
+        progress.stored == messages && progress.pending.is_none()
+    }
+
     /// What was going on, for whoever ends the turn in the loop's stead.
     pub(super) fn unfinished(&self) -> Unfinished {
         let mut progress = locked(&self.progress);

@@ -54,9 +54,14 @@ pub(super) fn due(
     Some(cut)
 }
 
-/// Asks the models for a summary up to the message `cut`; `None` if there is none in time.
+/// The loop that makes summaries with these models.
+pub(super) fn summarizer(models: Vec<Arc<dyn Model>>) -> Agent {
+    Agent::new(models, Arc::new(NoTools), Limits { time: PATIENCE, ..Limits::default() })
+}
+
+/// Asks for a summary up to the message `cut`; `None` if there is none in time.
 pub(super) async fn make(
-    models: Vec<Arc<dyn Model>>,
+    summarizer: &Agent,
     messages: &[Map<String, Value>],
     before: Option<&Summary>,
     cut: usize,
@@ -73,9 +78,7 @@ pub(super) async fn make(
         Message::new(Role::System, Content::Text(INSTRUCTIONS.to_owned())),
         Message::new(Role::User, Content::Text(question)),
     ]);
-    let limits = Limits { time: PATIENCE, ..Limits::default() };
-    let agent = Agent::new(models, Arc::new(NoTools), limits);
-    match agent.answer(AgentRequest { history, ..AgentRequest::default() }).await {
+    match summarizer.answer(AgentRequest { history, ..AgentRequest::default() }).await {
         Ok(finished) if !finished.text.trim().is_empty() => {
             Some(Summary { covers: cut, text: finished.text.trim().to_owned() })
         }

@@ -19,7 +19,6 @@ use super::repair::{missing_results, repaired};
 use super::summary::{self, Summary};
 use super::{WAITING, members_of};
 use crate::error::AgentError;
-use crate::model::Model;
 use crate::run::{Agent, AgentRequest, Event, Finished};
 use crate::store::described;
 
@@ -39,7 +38,8 @@ pub(super) enum TurnEvent {
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) agent: Agent,
-    pub(super) models: Vec<Arc<dyn Model>>,
+    /// Sums up what is older.
+    pub(super) summarizer: Agent,
     pub(super) request: AgentRequest,
     pub(super) journal: Arc<TurnJournal>,
     /// The history, up to the message that is answered.
@@ -60,7 +60,14 @@ impl Turn {
         let outcome = match outcome {
             Ok(finished) => self.complete(&finished).await.map(|()| finished),
             Err(error) => {
-                if let Err(error) = self.break_off().await {
+                let saved = match &error {
+                    // What may not be passed on may not stand in the way of all that follows either.
+                    AgentError::PersonalData(_) if self.journal.is_untouched(self.messages.len()) => {
+                        self.take_back().await
+                    }
+                    _ => self.break_off().await,
+                };
+                if let Err(error) = saved {
                     tracing::warn!(
                         error = described(&error),
                         "A turn that broke off could not be saved whole."
@@ -98,7 +105,7 @@ impl Turn {
         // Somebody else may have shortened the history.
         let kept = kept.filter(|summary| summary.covers < self.messages.len());
         let Some(cut) = summary::due(&self.messages, kept.as_ref(), &self.config) else { return kept };
-        let Some(made) = summary::make(self.models.clone(), &self.messages, kept.as_ref(), cut).await else {
+        let Some(made) = summary::make(&self.summarizer, &self.messages, kept.as_ref(), cut).await else {
             return kept;
         };
         self.metadata.insert("summary".to_owned(), json!(made));
@@ -155,6 +162,14 @@ impl Turn {
             Err(ConversationError::TooLarge { .. }) => self.cut_back(&whole).await,
             outcome => outcome.map(drop),
         }
+    }
+
+    /// Takes back a message that may not be passed on.
+    async fn take_back(&self) -> Result<(), ConversationError> {
+        let before = self.messages.len().saturating_sub(1);
+        let kept = self.messages.iter().take(before).filter_map(|message| raw(message).ok());
+        let update = Update { replace: Some(kept.collect()), turn: TurnChange::Release, ..Update::default() };
+        self.journal.update(update).await.map(drop)
     }
 
     /// Where there is no room for results, the calls go: a call without a result is refused by every API.

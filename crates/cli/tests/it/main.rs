@@ -10,6 +10,7 @@ mod calls;
 mod chat;
 mod check;
 mod config;
+mod conversations;
 mod conversions;
 mod convert;
 mod demo;

@@ -5,10 +5,10 @@ use axum_core::response::Response;
 use gateway_protocol::header::PARAMETER_PREFIX;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
-const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, OPTIONS");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 /// What callers may send. `mcp-param-…` cannot be listed: tools choose what stands behind it.
-const HEADERS: &str = "authorization, content-type, idempotency-key, if-none-match, last-event-id, mcp-method, mcp-name, \
-                       mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key, x-correlation-id";
+const HEADERS: &str = "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, mcp-method, mcp-name, \
+                       mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key, x-correlation-id, x-gateway-tools";
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "etag, idempotent-replayed, link, mcp-protocol-version, mcp-session-id, retry-after, traceparent, www-authenticate, \
      x-cache, x-correlation-id, x-log-last-id, x-model-unknown, x-parameters-unknown, x-servers-missing, x-servers-stale, \

@@ -285,7 +285,7 @@ impl Guard {
         };
         let bytes = match route.verb {
             Verb::Get | Verb::Delete => Bytes::new(),
-            Verb::Post | Verb::Put => {
+            Verb::Post | Verb::Put | Verb::Patch => {
                 let limits = BodyLimits {
                     bytes: config.body_bytes,
                     deadline: config.read_timeout,

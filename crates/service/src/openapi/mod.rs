@@ -2,6 +2,8 @@
 
 #[cfg(feature = "agent")]
 mod agent;
+#[cfg(feature = "agent")]
+mod conversations;
 mod document;
 mod find;
 mod known;

@@ -46,6 +46,20 @@ pub(crate) enum Action {
     Models,
     #[cfg(feature = "agent")]
     KeptResult,
+    #[cfg(feature = "agent")]
+    CreateConversation,
+    #[cfg(feature = "agent")]
+    Conversations,
+    #[cfg(feature = "agent")]
+    Conversation,
+    #[cfg(feature = "agent")]
+    RenameConversation,
+    #[cfg(feature = "agent")]
+    DeleteConversation,
+    #[cfg(feature = "agent")]
+    Chat,
+    #[cfg(feature = "agent")]
+    ConversationCalls,
 }
 
 impl Action {
@@ -64,6 +78,7 @@ pub(crate) enum Verb {
     Get,
     Post,
     Put,
+    Patch,
     Delete,
 }
 
@@ -74,6 +89,7 @@ impl Verb {
             Self::Get => "GET",
             Self::Post => "POST",
             Self::Put => "PUT",
+            Self::Patch => "PATCH",
             Self::Delete => "DELETE",
         }
     }
@@ -84,6 +100,7 @@ impl Verb {
             Self::Get => *method == Method::GET || *method == Method::HEAD,
             Self::Post => *method == Method::POST,
             Self::Put => *method == Method::PUT,
+            Self::Patch => *method == Method::PATCH,
             Self::Delete => *method == Method::DELETE,
         }
     }

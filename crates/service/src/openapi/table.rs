@@ -1,7 +1,5 @@
 //! All routes. The router, the guard, the metrics and the document are made from this table.
 
-#[cfg(feature = "agent")]
-use super::agent;
 use super::mcp;
 use super::parts::{
     ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULTS, CHARACTERS, COERCE, CONTINUED, ERRORS, FILL,
@@ -12,6 +10,8 @@ use super::registry;
 use super::route::Verb::{Get, Post};
 use super::route::{Access, Action, Content, Kind, Route, route};
 use super::tools;
+#[cfg(feature = "agent")]
+use super::{agent, conversations};
 
 const EXECUTE_REQUEST_OPENAI: &str = r#"{"provider":"openai","call":{"id":"call_1","type":"function","function":{"name":"add","arguments":"{\"a\":15,\"b\":27}"}}}"#;
 const TRANSFORM_REQUEST_GEMINI: &str = r#"{"model":"gemini-2.5-flash","schema":{"type":"object","properties":{"a":{"type":"number","exclusiveMinimum":0}}}}"#;
@@ -176,6 +176,20 @@ pub(crate) static ROUTES: &[Route] = &[
     agent::MODELS,
     #[cfg(feature = "agent")]
     agent::RESULT,
+    #[cfg(feature = "agent")]
+    conversations::CREATE,
+    #[cfg(feature = "agent")]
+    conversations::LIST,
+    #[cfg(feature = "agent")]
+    conversations::GET,
+    #[cfg(feature = "agent")]
+    conversations::RENAME,
+    #[cfg(feature = "agent")]
+    conversations::DELETE,
+    #[cfg(feature = "agent")]
+    conversations::CHAT,
+    #[cfg(feature = "agent")]
+    conversations::CALLS,
     route(Post, "/convert", Action::Convert, "Tools", "Convert tools that stand in the body")
         .described(
             "The body is a list of tools, an object with `tools` or `tool`, a reply to `tools/list`, a \

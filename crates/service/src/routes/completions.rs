@@ -21,7 +21,7 @@ use crate::gateway::Gateway;
 use crate::metrics::Entered;
 
 /// The longest time without a sign of life.
-const QUIET: Duration = Duration::from_secs(15);
+pub(super) const QUIET: Duration = Duration::from_secs(15);
 
 /// `GET /v1/models`.
 pub(super) async fn models(gateway: Gateway) -> Result<Response, ApiError> {

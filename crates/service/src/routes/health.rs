@@ -63,7 +63,12 @@ pub(crate) async fn health(
     let refused = gateway.fleet().registry().refused();
     let is_well = |server: &UpstreamHealth| server.ok && server.config_problems.is_empty();
     let config_problems = gateway.config_problems();
+    #[cfg(feature = "agent")]
+    let (is_open, store_problem) = gateway.state.completions.store().status().await;
+    #[cfg(not(feature = "agent"))]
+    let store_problem: Option<String> = None;
     let all_well = refused.is_empty()
+        && store_problem.is_none()
         && config_problems.is_empty()
         && !log.failing
         && servers.iter().all(|server| is_well(server) || server.state == UpstreamState::Disabled);
@@ -74,7 +79,12 @@ pub(crate) async fn health(
     };
     let version = env!("CARGO_PKG_VERSION");
     if !has_details {
-        let brief = json!({"ok": ok, "status": status, "version": version});
+        #[cfg_attr(not(feature = "agent"), expect(unused_mut, reason = "only the agent adds something"))]
+        let mut brief = json!({"ok": ok, "status": status, "version": version});
+        #[cfg(feature = "agent")]
+        {
+            brief["conversation_manager_initialized"] = is_open.into();
+        }
         return Ok(json_response(StatusCode::OK, brief.to_string()));
     }
     let described: Vec<Value> = servers
@@ -108,10 +118,9 @@ pub(crate) async fn health(
     });
     #[cfg(feature = "agent")]
     {
-        let (is_open, problem) = gateway.state.completions.store().status().await;
         report["conversation_manager_initialized"] = is_open.into();
-        reasons.extend(problem.map(|problem| format!("the store of conversations: {problem}")));
     }
+    reasons.extend(store_problem.map(|problem| format!("the store of conversations: {problem}")));
     if !reasons.is_empty() {
         report["reasons"] = reasons.into();
     }

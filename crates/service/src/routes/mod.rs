@@ -4,6 +4,8 @@ mod approvals;
 mod call_tool;
 #[cfg(feature = "agent")]
 mod completions;
+#[cfg(feature = "agent")]
+mod conversations;
 mod docs;
 mod execute;
 mod health;
@@ -126,6 +128,26 @@ pub(crate) fn answer(
         Action::Models => later(completions::models(gateway)),
         #[cfg(feature = "agent")]
         Action::KeptResult => later(completions::result(gateway, context, name(), uri)),
+        #[cfg(feature = "agent")]
+        Action::CreateConversation => Box::pin(
+            ToolRequest { gateway, context, uri, headers, body, _entered: counted }
+                .answered(conversations::create),
+        ),
+        #[cfg(feature = "agent")]
+        Action::Conversations => later(conversations::list(gateway, context, uri)),
+        #[cfg(feature = "agent")]
+        Action::Conversation => later(conversations::get(gateway, context, name(), uri)),
+        #[cfg(feature = "agent")]
+        Action::RenameConversation => later(conversations::rename(gateway, context, name(), headers, body)),
+        #[cfg(feature = "agent")]
+        Action::DeleteConversation => later(conversations::delete(gateway, context, name())),
+        #[cfg(feature = "agent")]
+        Action::Chat => {
+            let request = ToolRequest { gateway, context, uri, headers, body, _entered: counted };
+            Box::pin(conversations::chat(request, name(), entered.take()))
+        }
+        #[cfg(feature = "agent")]
+        Action::ConversationCalls => later(conversations::calls(gateway, context, name())),
     };
     match events {
         Some(events) => Box::pin(events.response(answer)),

@@ -12,6 +12,7 @@ mod call_invariants;
 mod client;
 #[cfg(feature = "agent")]
 mod completions;
+mod conversations;
 mod cors;
 mod drain;
 mod guard;

@@ -108,7 +108,7 @@ async fn models_are_listed_and_health_knows_the_store() {
     let listed = service.get("/v1/models").await.json();
     let ids: Vec<&Value> = listed["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
     assert_eq!((ids, &listed["object"]), (vec![&json!("a"), &json!("b")], &json!("list")));
-    assert_eq!(service.get("/health").await.json()["conversation_manager_initialized"], json!(false));
+    assert_eq!(service.get("/health").await.json()["conversation_manager_initialized"], json!(true));
 }
 
 #[tokio::test]
