@@ -53,6 +53,8 @@ mod variables;
 mod words;
 mod yaml_text;
 
+pub use gateway_privacy::{Kind as PersonalDataKind, Mode as ScreenMode};
+
 pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};
 pub use definition::{DefinitionError, SCHEMA_SYNONYMS, is_definition_member, tool_definition};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gateway_dialects::history::Message;
+use gateway_dialects::history::{Content, Message};
 use gateway_privacy::{Applied, Counts, Mode};
 use serde_json::{Value, json};
 
@@ -100,7 +100,6 @@ impl Screen {
     }
 
     fn look_neutral(&self, message: &mut Message, found: Finding, counts: &mut Counts) {
-        use gateway_dialects::history::Content;
         if let Content::Text(text) = &mut message.content {
             if let Some(masked) = masked_text(&self.detector, text, counts)
                 && found == Finding::Masked
@@ -134,7 +133,7 @@ impl Said<'_> {
                 let Ok(mut blocks) = serde_json::to_value(message.content.blocks()) else { return };
                 for block in blocks.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
                     block.insert("content".to_owned(), json!([{"type": "text", "text": text}]));
-                    block.remove("structured");
+                    block.remove("structuredContent");
                 }
                 if let Ok(content) = serde_json::from_value(blocks) {
                     message.content = content;

@@ -25,7 +25,7 @@ const SKIPPED: [&str; 17] = [
 ];
 
 /// Members that hold data, in which names of members say what a number is.
-const DATA: [&str; 3] = ["input", "structured", "structuredContent"];
+const DATA: [&str; 2] = ["input", "structuredContent"];
 
 /// What to do about findings while looking through JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +37,11 @@ pub(super) enum Finding {
 /// Looks through a text, which may be JSON. The text with masks, if anything was found.
 pub(super) fn masked_text(detector: &Detector, text: &str, counts: &mut Counts) -> Option<String> {
     // Data in text says by the names of its members what a number is.
-    if text.trim_start().starts_with(['{', '[']) {
-        if let Ok(Applied::Passed { output, report }) = detector.apply_json_text(text, Mode::Mask) {
-            counts.merge(report.counts);
-            return (!report.is_empty()).then(|| output.into_owned());
-        }
+    if text.trim_start().starts_with(['{', '['])
+        && let Ok(Applied::Passed { output, report }) = detector.apply_json_text(text, Mode::Mask)
+    {
+        counts.merge(report.counts);
+        return (!report.is_empty()).then(|| output.into_owned());
     }
     let Applied::Passed { output, report } = detector.apply(text, Mode::Mask) else { return None };
     counts.add_all(&report);
@@ -59,7 +59,9 @@ pub(super) fn look_through(detector: &Detector, value: &mut Value, found: Findin
             }
         }
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| look_through(detector, item, found, counts));
+            for item in items {
+                look_through(detector, item, found, counts);
+            }
         }
         Value::Object(members) if is_signed(members) => {}
         Value::Object(members) => {

@@ -184,7 +184,7 @@ async fn results_are_masked_in_nested_data_and_arguments_stay() {
     let block = &shown["content"][0];
     assert_eq!(block["content"][0]["text"], "{\"people\":[{\"ssn\":\"[ssn]\",\"to\":[\"[email]\"]}]}");
     assert_eq!(
-        block["structured"],
+        block["structuredContent"],
         json!({"people": [{"ssn": "[ssn]", "to": ["[email]"], "order": 1_700_000_000_000_u64}]})
     );
     let text = shown.to_string();
