@@ -75,6 +75,9 @@ impl Screen {
                     }
                 }
                 (Mode::Block, _) if is_new => self.look(said, Finding::Counted, refused),
+                (Mode::Mask | Mode::Block, _) if said.role() == "assistant" => {
+                    self.look(said, Finding::MaskedUnlessSigned, counts);
+                }
                 (Mode::Mask | Mode::Block, _) => self.look(said, Finding::Masked, counts),
             }
         }
@@ -102,7 +105,7 @@ impl Screen {
     fn look_neutral(&self, message: &mut Message, found: Finding, counts: &mut Counts) {
         if let Content::Text(text) = &mut message.content {
             if let Some(masked) = masked_text(&self.detector, text, counts)
-                && found == Finding::Masked
+                && found.is_masked()
             {
                 *text = masked;
             }
@@ -110,7 +113,7 @@ impl Screen {
         }
         let Ok(mut content) = serde_json::to_value(&message.content) else { return };
         look_through(&self.detector, &mut content, found, counts);
-        if let (Finding::Masked, Ok(content)) = (found, serde_json::from_value(content)) {
+        if let (true, Ok(content)) = (found.is_masked(), serde_json::from_value(content)) {
             message.content = content;
         }
     }

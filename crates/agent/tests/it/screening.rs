@@ -298,6 +298,24 @@ async fn a_history_of_the_store_is_screened_too() {
     assert!(matches!(&error, AgentError::PersonalData(kinds) if kinds == "card"), "{error:?}");
 }
 
+/// A signature covers the text that it came with: such reasoning goes back as it was, and only a model's.
+#[tokio::test]
+async fn signed_reasoning_of_a_model_stays() {
+    let server = model(Script::new().last(Reply::new().text("Done."))).await;
+    let gateway = gateway(&server, modes(Some(Mode::Mask), None, None));
+    let signed = json!([{"type": "reasoning.text", "text": MAIL, "signature": "s"}]);
+    let mut body = request("Go on.", false);
+    body["messages"] = json!([
+        {"role": "user", "content": "Hi.", "reasoning_details": signed},
+        {"role": "assistant", "content": MAIL, "reasoning_details": signed},
+        {"role": "user", "content": "Go on."},
+    ]);
+    answered(&gateway, &body).await.unwrap();
+    let messages = sent(&server).pop().unwrap();
+    assert_eq!(messages[0]["reasoning_details"][0]["text"], "[email]");
+    assert_eq!((&messages[1]["content"], &messages[1]["reasoning_details"]), (&json!("[email]"), &signed));
+}
+
 #[tokio::test]
 async fn a_text_is_kept_as_the_model_gets_it() {
     for (mode, expected) in [
