@@ -54,6 +54,8 @@ mod variables;
 mod words;
 mod yaml_text;
 
+pub use gateway_privacy::{Kind as PersonalDataKind, Mode as ScreenMode};
+
 pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};
 pub use conversations::{ConversationsConfig, StoreLocation};

@@ -18,12 +18,16 @@ impl Counts {
 
     /// Counts findings.
     pub fn add_all(&mut self, findings: &[Finding]) {
-        findings.iter().for_each(|finding| self.add(finding.kind));
+        for finding in findings {
+            self.add(finding.kind);
+        }
     }
 
     /// Adds what was counted elsewhere.
     pub fn merge(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count += more;
+        }
     }
 
     /// Whether nothing was found.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gateway_dialects::history::Message;
+use gateway_dialects::history::{Content, Message};
 use gateway_privacy::{Applied, Counts, Mode};
 use serde_json::{Value, json};
 
@@ -75,6 +75,9 @@ impl Screen {
                     }
                 }
                 (Mode::Block, _) if is_new => self.look(said, Finding::Counted, refused),
+                (Mode::Mask | Mode::Block, _) if said.role() == "assistant" => {
+                    self.look(said, Finding::MaskedUnlessSigned, counts);
+                }
                 (Mode::Mask | Mode::Block, _) => self.look(said, Finding::Masked, counts),
             }
         }
@@ -100,10 +103,9 @@ impl Screen {
     }
 
     fn look_neutral(&self, message: &mut Message, found: Finding, counts: &mut Counts) {
-        use gateway_dialects::history::Content;
         if let Content::Text(text) = &mut message.content {
             if let Some(masked) = masked_text(&self.detector, text, counts)
-                && found == Finding::Masked
+                && found.is_masked()
             {
                 *text = masked;
             }
@@ -111,7 +113,7 @@ impl Screen {
         }
         let Ok(mut content) = serde_json::to_value(&message.content) else { return };
         look_through(&self.detector, &mut content, found, counts);
-        if let (Finding::Masked, Ok(content)) = (found, serde_json::from_value(content)) {
+        if let (true, Ok(content)) = (found.is_masked(), serde_json::from_value(content)) {
             message.content = content;
         }
     }
@@ -134,7 +136,7 @@ impl Said<'_> {
                 let Ok(mut blocks) = serde_json::to_value(message.content.blocks()) else { return };
                 for block in blocks.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
                     block.insert("content".to_owned(), json!([{"type": "text", "text": text}]));
-                    block.remove("structured");
+                    block.remove("structuredContent");
                 }
                 if let Ok(content) = serde_json::from_value(blocks) {
                     message.content = content;

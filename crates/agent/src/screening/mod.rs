@@ -8,6 +8,7 @@ mod messages;
 mod results;
 mod texts;
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use gateway_config::{PrivacyConfig, ScreenModes};
@@ -147,6 +148,14 @@ impl Part {
             Self::Results => "results",
             Self::Answers => "answers",
         }
+    }
+}
+
+/// For people: `personal data in messages: email, card (mask)`.
+impl fmt::Display for FoundData {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { part, mode, counts } = self;
+        write!(formatter, "personal data in {}: {counts} ({})", part.name(), mode.name())
     }
 }
 

@@ -184,7 +184,7 @@ async fn results_are_masked_in_nested_data_and_arguments_stay() {
     let block = &shown["content"][0];
     assert_eq!(block["content"][0]["text"], "{\"people\":[{\"ssn\":\"[ssn]\",\"to\":[\"[email]\"]}]}");
     assert_eq!(
-        block["structured"],
+        block["structuredContent"],
         json!({"people": [{"ssn": "[ssn]", "to": ["[email]"], "order": 1_700_000_000_000_u64}]})
     );
     let text = shown.to_string();
@@ -296,6 +296,24 @@ async fn a_history_of_the_store_is_screened_too() {
     let (refused, _) = run(vec![], json!({}), modes(Some(Mode::Block), None, None), user(CARD)).await;
     let error = refused.unwrap_err();
     assert!(matches!(&error, AgentError::PersonalData(kinds) if kinds == "card"), "{error:?}");
+}
+
+/// A signature covers the text that it came with: such reasoning goes back as it was, and only a model's.
+#[tokio::test]
+async fn signed_reasoning_of_a_model_stays() {
+    let server = model(Script::new().last(Reply::new().text("Done."))).await;
+    let gateway = gateway(&server, modes(Some(Mode::Mask), None, None));
+    let signed = json!([{"type": "reasoning.text", "text": MAIL, "signature": "s"}]);
+    let mut body = request("Go on.", false);
+    body["messages"] = json!([
+        {"role": "user", "content": "Hi.", "reasoning_details": signed},
+        {"role": "assistant", "content": MAIL, "reasoning_details": signed},
+        {"role": "user", "content": "Go on."},
+    ]);
+    answered(&gateway, &body).await.unwrap();
+    let messages = sent(&server).pop().unwrap();
+    assert_eq!(messages[0]["reasoning_details"][0]["text"], "[email]");
+    assert_eq!((&messages[1]["content"], &messages[1]["reasoning_details"]), (&json!("[email]"), &signed));
 }
 
 #[tokio::test]

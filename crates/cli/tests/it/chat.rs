@@ -345,3 +345,22 @@ async fn a_signal_ends_it_with_the_model_request_and_the_servers() {
     eventually_blocking(DEADLINE.min(Duration::from_secs(10)), "no process is left", || children() == 0)
         .unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn personal_data_is_masked_before_the_model_gets_it_or_refused() {
+    let script = Script::new().last(Reply::new().text("I write to anna@example.com."));
+    let chat = Chat::with(script).await.configured("privacy", json!({"chat": "mask"}));
+    let run = chat.run(&["I am anna@example.com."], "");
+    assert_eq!((run.status, run.stdout.as_str()), (0, "I write to [email].\n"), "{}", run.stderr);
+    for part in ["messages", "answers"] {
+        let notice = format!("personal data in {part}: email (mask)");
+        assert!(run.stderr.contains(&notice), "{}", run.stderr);
+    }
+    assert_eq!(chat.sent(0), [json!({"role": "user", "content": "I am [email]."})]);
+
+    let chat = chat.configured("privacy", json!({"chat": {"messages": "block"}}));
+    let run = chat.run(&["I am anna@example.com."], "");
+    assert!(run.status != 0 && run.stdout.is_empty(), "{} {}", run.status, run.stdout);
+    assert!(run.stderr.contains("error: the message contains personal data (email)"), "{}", run.stderr);
+    assert_eq!(chat.model.requests().len(), 1);
+}

@@ -1,5 +1,6 @@
 //! What stays private: personal data in the log, and the variables behind keys and addresses.
 
+use gateway_testkit::models::{ModelServer, Reply, Script, Wire};
 use gateway_testkit::{Fixture, eventually_blocking};
 use serde_json::{Value, json};
 
@@ -82,4 +83,39 @@ fn variables_behind_keys_and_addresses_are_withheld() {
     for (name, value) in WITHHELD {
         assert!(!all.contains(value), "{name} is in the output: {all}");
     }
+}
+
+/// One entry for each finding: where, what and whose, never the data.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_models_are_sent_is_masked_and_audited() {
+    let script = Script::new().last(Reply::new().text("Done."));
+    let model = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let sandbox = Sandbox::new();
+    let entry = json!({"baseUrl": model.url(), "apiKey": "k", "model": "gpt-4.1", "retries": 0});
+    sandbox.configure(&json!({
+        "mcpServers": {"demo": {"type": "builtin"}}, "models": {"m": entry}, "privacy": {"completions": "mask"},
+    }));
+    let errors = tokio::task::block_in_place(|| {
+        let mut gateway = sandbox.serve(&["--json"]);
+        let question = json!({"messages": [{"role": "user", "content": "Pay with 4242 4242 4242 4242"}]});
+        let answer = gateway.post("/v1/chat/completions", &question);
+        let found = json!([{"part": "messages", "mode": "mask", "kinds": {"card": 1}}]);
+        assert_eq!(answer["gateway"]["personalData"], found, "{answer}");
+        gateway.stop();
+        gateway.running.errors()
+    });
+    assert_eq!(model.requests()[0].body["messages"][0]["content"], "Pay with [card]");
+    assert!(!errors.contains("4242"), "{errors}");
+    let mut entries: Vec<Value> = errors.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    entries.retain(|line| line["message"] == "Personal data found.");
+    let [entry] = entries.as_mut_slice() else { panic!("{errors}") };
+    let id = entry["context"].as_object_mut().unwrap().remove("correlation_id");
+    assert!(id.is_some_and(|id| id.as_str().is_some_and(|id| id.len() == 36)), "{errors}");
+    let mut expected =
+        json!({"face": "completions", "part": "messages", "mode": "mask", "kind": "card", "count": 1});
+    for (name, value) in entry["context"].as_object().unwrap().iter().filter(|(_, value)| value.is_null()) {
+        // A caller without a key has no name.
+        expected[name] = value.clone();
+    }
+    assert_eq!(entry["context"], expected, "{errors}");
 }

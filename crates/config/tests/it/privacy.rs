@@ -15,14 +15,19 @@ fn read(text: &str, variables: &[(&str, &str)]) -> Result<GatewayConfig, String>
 
 /// The section `privacy` with this text.
 fn privacy(text: &str) -> PrivacyConfig {
-    let config = read(&format!("{{\"mcpServers\": {{}}, \"privacy\": {text}}}"), &[]).unwrap();
+    let config =
+        read(&format!("{{\"mcpServers\": {{\"d\": {{\"type\": \"builtin\"}}}}, \"privacy\": {text}}}"), &[])
+            .unwrap();
     assert_eq!(config.warnings, [], "{text}");
     config.service.privacy
 }
 
 #[test]
 fn personal_data_is_not_looked_for_unless_it_is_configured() {
-    for config in [read("{\"mcpServers\": {}}", &[]).unwrap().service.privacy, privacy("{}")] {
+    for config in [
+        read("{\"mcpServers\": {\"d\": {\"type\": \"builtin\"}}}", &[]).unwrap().service.privacy,
+        privacy("{}"),
+    ] {
         assert_eq!(config, PrivacyConfig::default());
         let off = ScreenModes::default();
         assert_eq!(
@@ -57,7 +62,8 @@ fn a_mode_holds_everywhere_unless_a_face_has_its_own() {
 
     let variables =
         [("MCP_GATEWAY_PRIVACY_MODE", "mask"), ("MCP_GATEWAY_PRIVACY_COMPLETIONS_ANSWERS", "off")];
-    let by_variables = read("{\"mcpServers\": {}}", &variables).unwrap().service.privacy;
+    let by_variables =
+        read("{\"mcpServers\": {\"d\": {\"type\": \"builtin\"}}}", &variables).unwrap().service.privacy;
     assert_eq!(by_variables.completions, ScreenModes { answers: None, ..all });
 }
 
@@ -69,7 +75,11 @@ fn what_is_wrong_with_personal_data_is_said() {
         (r#"{"log": "block"}"#, r#"must be one of "off", "mark", "mask""#),
         (r#"{"chat": 1}"#, r#"must be one of "off""#),
     ] {
-        let problems = read(&format!("{{\"mcpServers\": {{}}, \"privacy\": {text}}}"), &[]).unwrap_err();
+        let problems = read(
+            &format!("{{\"mcpServers\": {{\"d\": {{\"type\": \"builtin\"}}}}, \"privacy\": {text}}}"),
+            &[],
+        )
+        .unwrap_err();
         assert!(problems.contains(expected), "{text}: {problems}");
     }
 }
@@ -108,7 +118,12 @@ fn the_variables_of_a_store_are_hidden_from_programs() {
 
 #[test]
 fn an_address_of_a_store_that_is_wrong_is_not_repeated() {
-    let of = |log: &str| read(&format!("{{\"mcpServers\": {{}}, \"log\": {log}}}"), &[("SECRET", "hunter2")]);
+    let of = |log: &str| {
+        read(
+            &format!("{{\"mcpServers\": {{\"d\": {{\"type\": \"builtin\"}}}}, \"log\": {log}}}"),
+            &[("SECRET", "hunter2")],
+        )
+    };
     let problems = of(r#"{"store": "redis://me:${SECRET}@db"}"#).unwrap_err();
     assert!(problems.contains("log.store: must be an address such as `postgres://"), "{problems}");
     assert!(!problems.contains("hunter2"), "{problems}");

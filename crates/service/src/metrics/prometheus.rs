@@ -368,6 +368,8 @@ mod tests {
         metrics.calls.call("we \"ird\\\n", "tool}", Some("gemini"), None, Duration::from_millis(3));
         metrics.calls.call("we \"ird\\\n", "tool}", None, Some("TIMEOUT"), Duration::from_secs(3));
         metrics.calls.conversions(5, 1);
+        let labels = PersonalDataLabels { face: "completions", part: "messages", kind: "card", mode: "mask" };
+        metrics.calls.personal_data(labels, 2);
         let server = ServerGauge {
             name: "a".to_owned(),
             state: "connected",
@@ -376,7 +378,8 @@ mod tests {
             restarts: 3,
             refused_requests: 5,
         };
-        let gauges = Gauges { servers: vec![server], log_waiting: 4, ..Gauges::default() };
+        let log_personal_data = vec![("email", "mark", 7)];
+        let gauges = Gauges { servers: vec![server], log_waiting: 4, log_personal_data, ..Gauges::default() };
         let samples = parse(&metrics.prometheus(&gauges));
         let expected = [
             (r#"gateway_http_requests_total{method="GET",route="/tools",status="200"}"#, 1.0),
@@ -397,6 +400,11 @@ mod tests {
             (r#"gateway_upstream_requests_refused_total{server="a"}"#, 5.0),
             (r#"gateway_upstream_state{server="a",state="connected"}"#, 1.0),
             ("gateway_log_queue_depth", 4.0),
+            (
+                r#"gateway_personal_data_total{face="completions",part="messages",kind="card",mode="mask"}"#,
+                2.0,
+            ),
+            (r#"gateway_personal_data_total{face="log",part="calls",kind="email",mode="mark"}"#, 7.0),
         ];
         for (series, value) in expected {
             assert_eq!(samples.get(series), Some(&value), "{series}");

@@ -217,6 +217,17 @@ mod tests {
     }
 
     #[test]
+    fn auditors_read_every_entry_whatever_the_level() {
+        let work = || {
+            tracing::warn!("left out");
+            tracing::warn!(target: AUDIT, kind = "card", "Personal data found.");
+        };
+        let lines = written(LogFormat::Text, LogLevel::Error, work);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].1.ends_with("WARN  Personal data found.  kind=\"card\"\n"), "{lines:?}");
+    }
+
+    #[test]
     fn text_keeps_each_event_on_one_line() {
         let lines = written(LogFormat::Text, LogLevel::Info, || {
             tracing::warn!(server = "a b", attempt = 2, password = "x", "Upstream\r\nrestarted.");

@@ -24,6 +24,7 @@ mod redaction_texts;
 mod retention;
 mod safety;
 mod services;
+mod tls;
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

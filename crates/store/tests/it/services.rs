@@ -15,6 +15,8 @@ pub(crate) struct Server {
     script: Child,
     answers: BufReader<ChildStdout>,
     pub(crate) url: String,
+    /// The certificate to trust, if it speaks TLS.
+    pub(crate) authority: Option<String>,
 }
 
 impl Server {
@@ -31,9 +33,11 @@ impl Server {
             .spawn()
             .unwrap();
         let answers = BufReader::new(script.stdout.take().unwrap());
-        let mut server = Self { script, answers, url: String::new() };
+        let mut server = Self { script, answers, url: String::new(), authority: None };
         let ready = server.answer();
-        server.url.push_str(ready.strip_prefix("ready ")?.split(' ').next()?);
+        let mut words = ready.strip_prefix("ready ")?.split(' ');
+        server.url.push_str(words.next()?);
+        server.authority = words.nth(1).map(str::to_owned);
         Some(server)
     }
 

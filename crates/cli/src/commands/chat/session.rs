@@ -1,5 +1,6 @@
 //! A conversation: messages in, turns of the loop, answers out.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,8 +8,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use futures_util::StreamExt as _;
 use gateway_agent::{
-    Agent, AgentError, AgentRequest, CallReport, Event, Finished, GatewayTools, History, KeptResults, Limits,
-    Model, Stop, ToolSelection, default_system_prompt, end_interrupted, with_system_prompt,
+    Agent, AgentError, AgentRequest, CallReport, Event, Face, Finished, GatewayTools, History, KeptResults,
+    Limits, Model, Screen as PrivacyScreen, Stop, ToolSelection, default_system_prompt, end_interrupted,
+    with_system_prompt,
 };
 use gateway_dialects::history::{Content, Message, Role};
 use gateway_dialects::stream::Usage;
@@ -83,10 +85,21 @@ impl Session {
         terminal: &mut Option<Terminal>,
         ends: &mut EndSignals,
     ) -> Result<TurnEnd> {
+        let privacy = PrivacyScreen::new(&self.runtime, Face::Chat, &RequestContext::new(None));
+        // What is kept is what the model gets.
+        let kept = privacy.as_ref().map_or(Ok(Cow::Borrowed(message)), |screen| screen.kept_text(message));
+        let message = match kept {
+            Ok(message) => message,
+            Err(error) => {
+                self.screen.notice(Tone::Bad, &format!("error: {error}"))?;
+                self.screen.end_turn()?;
+                return Ok(TurnEnd::Failed);
+            }
+        };
         let before = self.messages.len();
-        self.add_message(message);
+        self.add_message(&message);
         let said = Arc::new(Said::default());
-        let agent = self.agent();
+        let agent = self.agent(privacy);
         let (sender, events) = mpsc::channel(WAITING);
         let run = agent.run(self.request(&said), sender);
         let outcome = self.watch(until_done(run, events), terminal, ends).await?;
@@ -170,11 +183,13 @@ impl Session {
         GatewayTools::new(self.runtime.clone(), context, selection)
     }
 
-    fn agent(&self) -> Agent {
+    fn agent(&self, privacy: Option<Arc<PrivacyScreen>>) -> Agent {
         let config = self.runtime.config();
         let limits = Limits::of(&config.agent, config.concurrent_calls_per_turn);
         let models = self.models.chosen.iter().map(|chosen| Arc::clone(&chosen.model) as Arc<dyn Model>);
-        Agent::new(models.collect(), Arc::new(self.tools()), limits).keeping(Arc::clone(&self.results))
+        Agent::new(models.collect(), Arc::new(self.tools()), limits)
+            .keeping(Arc::clone(&self.results))
+            .screening(privacy)
     }
 
     fn request(&self, said: &Arc<Said>) -> AgentRequest {
@@ -312,6 +327,9 @@ impl Session {
         self.usage.output_tokens += finished.usage.output_tokens;
         for notice in &finished.notices {
             self.screen.notice(Tone::Caution, &printable(notice))?;
+        }
+        for found in &finished.personal_data {
+            self.screen.notice(Tone::Caution, &found.to_string())?;
         }
         match &finished.stop {
             Stop::Cut(word) => {

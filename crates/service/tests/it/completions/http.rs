@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gateway_config::{ModelKind, ModelSpec, Secret};
+use gateway_config::{ModelKind, ModelSpec, ScreenMode, Secret};
 use gateway_testkit::models::{Fault, Gate, Moment, Reply, Script, Step, Wire};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -53,6 +53,30 @@ async fn the_statuses_of_a_model_reach_the_caller_where_they_concern_it() {
             assert_eq!(answer.status, status, "{fault:?} {stream}: {}", answer.body);
             assert!(answer.json()["error"]["message"].is_string(), "{}", answer.body);
         }
+    }
+}
+
+/// Refused before the first byte, so that a stream has a status too.
+#[tokio::test]
+async fn personal_data_is_refused_with_a_status_and_counted() {
+    for stream in [false, true] {
+        let (server, service) = start_with(Wire::Chat, Script::new(), |config| {
+            config.privacy.completions.messages = Some(ScreenMode::Block);
+        })
+        .await;
+        let answer = ask(&service, &question("I am anna@example.com.", stream)).await;
+        let error = &answer.json()["error"];
+        assert_eq!(
+            (answer.status, error["code"].as_str(), error["param"].as_str()),
+            (400, Some("PERSONAL_DATA"), Some("messages")),
+            "{}",
+            answer.body
+        );
+        assert_eq!(server.requests().len(), 0);
+        let metrics = service.get("/metrics").await.body;
+        let line =
+            r#"gateway_personal_data_total{face="completions",part="messages",kind="email",mode="block"} 1"#;
+        assert!(metrics.contains(line), "{metrics}");
     }
 }
 
