@@ -33,6 +33,7 @@ mod interrupted;
 mod kept_results;
 mod model;
 mod models;
+mod prompted;
 mod run;
 mod screening;
 mod scripted;

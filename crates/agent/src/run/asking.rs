@@ -175,6 +175,7 @@ impl<'a> Asking<'a> {
             settings: &request.settings,
             stream: request.stream,
             text,
+            offered: Some(offer.offered.as_ref()),
         };
         let mut answer = model.ask(ask).await?;
         if let Some(screen) = self.screen {

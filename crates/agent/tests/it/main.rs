@@ -12,6 +12,7 @@ mod gateway;
 mod long_results;
 mod mixed_turns;
 mod models;
+mod prompted;
 mod proxied;
 mod retries;
 mod sampling;
