@@ -206,14 +206,31 @@ def count_tokens(port, text):
         return len(json.load(answer)["tokens"])
 
 
-def judge_prompt(arguments, port, _):
-    """A model without calls of its own, asked in two steps. It is small: what counts is that each question runs a tool and is answered."""
+def judge_prompt(arguments, port, exchanges):
+    """A model without calls of its own, asked in two steps. It is small: what counts is that each reply is what was asked for, and each
+    question answered."""
     model = model_at(port, "smollm2-135m-instruct", toolUse="prompt")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
         outcomes = ask_all("prompt", gateway)
-    ran = sum(bool(outcome.text) and any("code" not in call for call in outcome.calls) for outcome in outcomes)
+    replies = [is_well_formed(request, answer) for request, answer in exchanges]
+    answered = sum(bool(outcome.text) for outcome in outcomes)
+    ran = sum(any("code" not in call for call in outcome.calls) for outcome in outcomes)
     right = sum(outcome.fault is None for outcome in outcomes)
-    return f"prompt {ran} of {len(outcomes)} ran a tool and were answered, {right} right", ran == len(outcomes)
+    said = f"prompt {sum(replies)} of {len(replies)} replies well-formed (all), {answered} of {len(outcomes)} questions answered (all)"
+    is_good = bool(replies) and all(replies) and answered == ran == len(outcomes)
+    return f"{said}, {ran} ran a tool (all), {right} right", is_good
+
+
+def is_well_formed(request, answer):
+    """Whether a reply is what it was asked to be: an object with exactly the wanted members, or some text."""
+    try:
+        text = json.loads(answer)["choices"][0]["message"]["content"]
+        wanted = request.get("response_format")
+        if wanted is None:
+            return bool(text.strip())
+        return list(json.loads(text)) == wanted["json_schema"]["schema"]["required"]
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 # By name: the check, its model, and the template where it is not the one in the model's file.
@@ -223,9 +240,6 @@ CHECKS = {
     "many": (judge_many, "qwen.gguf", None),
     "prompt": (judge_prompt, "smollm2.gguf", None),
 }
-# `toolUse: "prompt"` is read from the configuration but not done yet: the model would be sent native tools.
-SWITCHED_OFF = ["prompt"]
-
 
 def judge(arguments):
     """Whether anything is wrong."""
@@ -264,7 +278,7 @@ def main():
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/real-model"))
     parser.add_argument("--data", help="folder with corpus/ (default: ../shared, else target/data)")
-    checks = ",".join(name for name in CHECKS if name not in SWITCHED_OFF)
+    checks = ",".join(CHECKS)
     parser.add_argument("--only", default=checks, metavar="CHECKS", help=f"comma-separated checks (default: {checks})")
     parser.add_argument("--transcripts", help="folder for what gateway and model said to each other")
     conclude(judge, parser)

@@ -214,6 +214,10 @@ impl OfferedTools for SelectedOffer {
     fn check(&self, name: &str, arguments: &Map<String, Value>) -> Result<(), String> {
         self.list_of(name).check(name, arguments)
     }
+
+    fn server(&self, name: &str) -> Option<String> {
+        self.offered.server(name)
+    }
 }
 
 fn reported(call: &ToolCall, outcome: CallOutcome, duration: Duration) -> ToolOutcome {

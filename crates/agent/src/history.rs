@@ -85,6 +85,19 @@ impl History {
         write(&all)
     }
 
+    /// The last text of the user before the loop.
+    pub(crate) fn request(&self) -> Option<String> {
+        let last = |segment: &Segment| match segment {
+            Segment::Chat(messages) => {
+                messages.iter().rfind(|message| message["role"] == "user").map(chat_text)
+            }
+            Segment::Neutral(messages) => {
+                messages.iter().rfind(|message| message.role == Role::User).map(text_of)
+            }
+        };
+        self.given.iter().rev().find_map(last)
+    }
+
     /// What the conversation is about: the texts of the user, the oldest first. Of a long conversation the last ones, from an index that
     /// moves in strides, so that most questions only add to what was there before.
     pub fn questions(&self) -> Vec<String> {

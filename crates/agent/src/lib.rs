@@ -34,6 +34,7 @@ mod interrupted;
 mod kept_results;
 mod model;
 mod models;
+mod prompted;
 mod run;
 mod screening;
 mod scripted;

@@ -9,7 +9,7 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::TextScan;
-use gateway_dialects::calls::text::Notations;
+use gateway_dialects::calls::text::{Notations, OfferedTools};
 use gateway_dialects::history::Conversation;
 use gateway_dialects::requests::ToolChoice;
 use gateway_dialects::stream::StreamEvent;
@@ -56,6 +56,8 @@ pub struct Ask<'a> {
     pub stream: bool,
     /// Whether, and whose, calls are taken out of the text.
     pub text: TextScan,
+    /// What is known of the tools beside their definitions.
+    pub offered: Option<&'a dyn OfferedTools>,
 }
 
 /// What arrives of a reply.

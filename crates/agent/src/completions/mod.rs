@@ -296,8 +296,7 @@ impl Completions {
                 Arc::new(CallerTools::new(own, request.tools.clone(), dialects))
             }
         };
-        let models: Vec<Arc<dyn Model>> =
-            chosen.iter().map(|model| Arc::clone(&model.model) as Arc<dyn Model>).collect();
+        let models: Vec<Arc<dyn Model>> = chosen.iter().map(|model| Arc::clone(&model.model)).collect();
         let frame = Frame::new(
             format!("chatcmpl-{}", random_uuid()),
             jiff::Timestamp::now().as_second(),

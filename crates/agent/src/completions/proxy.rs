@@ -1,7 +1,7 @@
 //! Requests that need nothing of the gateway: they go on as they came, and so do the answers.
 
 use bytes::Bytes;
-use gateway_config::ModelKind;
+use gateway_config::{ModelKind, ToolUse};
 use gateway_protocol::{RawJson, RawObject};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -44,6 +44,8 @@ const SENT_PREFIXES: [&str; 2] = ["openai-", "x-stainless-"];
 /// Whether a model's API takes requests as callers write them.
 pub(super) fn can_proxy(chosen: &ChosenModel) -> bool {
     matches!(chosen.spec.kind, ModelKind::OpenAi | ModelKind::Dial | ModelKind::Azure)
+        // Tools of the caller have to be asked for in steps.
+        && chosen.spec.tool_use == ToolUse::Native
         && chosen.spec.dialect.as_deref() != Some("argo")
 }
 
@@ -55,13 +57,13 @@ pub(super) async fn forward(
 ) -> Result<Proxied, CompletionError> {
     let body = with_model(body, &chosen.api_name)?;
     let headers = chosen_headers(headers, &SENT, &SENT_PREFIXES);
-    let response = chosen.model.forward(body, headers).await.map_err(AgentError::Model)?;
+    let response = chosen.http.forward(body, headers).await.map_err(AgentError::Model)?;
     let status = response.status();
     let headers = chosen_headers(response.headers(), &PASSED, &PREFIXES);
     let body = if status.is_client_error() || status.is_server_error() {
-        chosen.model.error_body(response).await
+        chosen.http.error_body(response).await
     } else {
-        chosen.model.body(response)
+        chosen.http.body(response)
     };
     Ok(Proxied { status: status.as_u16(), headers, body })
 }

@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesOrdered;
 use gateway_builtin::http_client;
-use gateway_config::{ModelKind, ModelSpec, ToolDialect};
+use gateway_config::{ModelKind, ModelSpec, ToolDialect, ToolUse};
 use gateway_dialects::calls::text::TextCalls;
 use gateway_dialects::dialect::{Compat, Protocol};
 use gateway_dialects::{Dialect, DialectError};
@@ -25,6 +25,8 @@ use reqwest::redirect::Policy;
 use serde_json::{Map, Value};
 
 use crate::http_model::{HttpModel, ModelDialects};
+use crate::model::Model;
+use crate::prompted::PromptedModel;
 use listing::Listing;
 
 /// All models that callers may name.
@@ -34,7 +36,14 @@ pub struct Models {
     /// The one that is meant where a request names none.
     usual: Option<String>,
     /// Models of entries that stand for several, as they are asked for.
-    built: Mutex<HashMap<String, Arc<HttpModel>>>,
+    built: Mutex<HashMap<String, BuiltModel>>,
+}
+
+/// A model that can be asked, and the one of its API behind it.
+#[derive(Clone, Debug)]
+struct BuiltModel {
+    model: Arc<dyn Model>,
+    http: Arc<HttpModel>,
 }
 
 /// One entry of the configuration.
@@ -61,8 +70,10 @@ impl Entry {
 /// A model, and what the configuration says of it.
 #[derive(Clone, Debug)]
 pub struct ChosenModel {
-    /// The model.
-    pub model: Arc<HttpModel>,
+    /// The model, which takes tools as the loop offers them, whatever its API can do.
+    pub model: Arc<dyn Model>,
+    /// The model as its API has it.
+    pub(crate) http: Arc<HttpModel>,
     /// Its entry.
     pub spec: Arc<ModelSpec>,
     /// What its API calls it.
@@ -136,14 +147,15 @@ impl Models {
                 }
                 continue;
             };
-            let model = self.build(entry, &name, &api_name, dialects).map_err(|message| UnknownModel {
-                message: format!("model `{name}`: {message}"),
-                known: Vec::new(),
-            })?;
+            let BuiltModel { model, http } =
+                self.build(entry, &name, &api_name, dialects).map_err(|message| UnknownModel {
+                    message: format!("model `{name}`: {message}"),
+                    known: Vec::new(),
+                })?;
             let further = entry.spec.fallbacks.iter().filter(|name| !names.contains(name));
             let further: Vec<String> = further.cloned().collect();
             names.extend(further);
-            chosen.push(ChosenModel { model, spec: Arc::clone(&entry.spec), api_name });
+            chosen.push(ChosenModel { model, http, spec: Arc::clone(&entry.spec), api_name });
         }
         Ok(chosen)
     }
@@ -195,18 +207,23 @@ impl Models {
         name: &str,
         api_name: &str,
         dialects: &ReadyDialects,
-    ) -> Result<Arc<HttpModel>, String> {
+    ) -> Result<BuiltModel, String> {
         let mut built = locked(&self.built);
         if let Some(model) = built.get(name) {
-            return Ok(Arc::clone(model));
+            return Ok(model.clone());
         }
         let spoken = model_dialects(&entry.spec, api_name, dialects)?;
         let model = HttpModel::new(&entry.spec, (name, api_name), spoken, entry.client.clone())?;
-        let model = Arc::new(model);
+        let http = Arc::new(model);
+        let model: Arc<dyn Model> = match entry.spec.tool_use {
+            ToolUse::Native => Arc::clone(&http) as Arc<dyn Model>,
+            ToolUse::Prompt => Arc::new(PromptedModel::new(Arc::clone(&http) as Arc<dyn Model>)),
+        };
+        let model = BuiltModel { model, http };
         if built.len() >= BUILT {
             built.clear();
         }
-        built.insert(name.to_owned(), Arc::clone(&model));
+        built.insert(name.to_owned(), model.clone());
         Ok(model)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use gateway_dialects::Dialect;
+use gateway_dialects::calls::text::Notations;
 use gateway_dialects::calls::{Reply, TextScan};
 use gateway_dialects::history::{Message, TranslatedTools};
 use gateway_dialects::requests::ToolChoice;
@@ -73,6 +74,11 @@ impl<'a> Asking<'a> {
     pub(super) fn is_reader(&self, name: &str) -> bool {
         let is_taken = || self.offered.as_ref().is_some_and(|(_, offer)| offer.offered.is_offered(name));
         self.has_reader && name == READ_RESULT && !is_taken()
+    }
+
+    /// In which notations the model writes calls as text.
+    pub(super) fn notations(&self) -> Notations {
+        self.models.get(self.current).map_or(Notations::NONE, |model| model.notations())
     }
 
     pub(super) fn dialect(&self) -> &Dialect {
@@ -175,6 +181,7 @@ impl<'a> Asking<'a> {
             settings: &request.settings,
             stream: request.stream,
             text,
+            offered: Some(offer.offered.as_ref()),
         };
         let mut answer = model.ask(ask).await?;
         if let Some(screen) = self.screen {

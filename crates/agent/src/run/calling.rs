@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::guards::Verdict;
+use super::next_step::ask_for_next_step;
 use super::reader::read_piece;
 use super::shown::{first_text_of, result_block, shown, written_results};
 use super::{Event, Run};
@@ -102,7 +103,10 @@ impl Run<'_> {
             verdict = verdict.or(judged);
             results.push((call, result));
         }
-        self.add(written_results(&results)).await?;
+        let mut message = written_results(&results, self.asking.notations());
+        ask_for_next_step(&mut message, self.history.request().as_deref(), self.written_results);
+        self.written_results += 1;
+        self.add(message).await?;
         Ok(verdict)
     }
 

@@ -4,6 +4,7 @@ mod asking;
 mod calling;
 mod guards;
 mod limits;
+mod next_step;
 mod reader;
 mod request;
 mod shown;
@@ -175,6 +176,8 @@ struct Run<'a> {
     repeats: Repeats,
     bad_calls: BadCalls,
     keeper: Option<Keeper>,
+    /// How often results of written calls were added.
+    written_results: usize,
     finished: Finished,
 }
 
@@ -190,6 +193,7 @@ impl<'a> Run<'a> {
             repeats: Repeats::new(agent.limits.repeats),
             bad_calls: BadCalls::new(agent.limits.bad_calls),
             keeper: agent.results.clone().map(|results| Keeper { results, owner: request.owner.clone() }),
+            written_results: 0,
             finished: Finished {
                 text: String::new(),
                 reasoning: String::new(),

@@ -61,6 +61,10 @@ impl OfferedTools for WithReader {
             Some(_) | None => Err(NO_ID.to_owned()),
         }
     }
+
+    fn server(&self, name: &str) -> Option<String> {
+        self.0.server(name)
+    }
 }
 
 /// What is wrong with a call that names no result.

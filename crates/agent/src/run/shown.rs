@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gateway_dialects::calls::ToolCall;
+use gateway_dialects::calls::text::Notations;
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::history::{
     Block, Content, Conversation, Message, Role, ToolResultBlock, TranslatedTools, from_dialect,
@@ -155,14 +156,14 @@ fn block_text(block: &Value) -> Option<&str> {
     block.get("resource").unwrap_or(block).get("text")?.as_str()
 }
 
-/// The results of calls that were written as text: one message of the user.
-pub(super) fn written_results(results: &[(ToolCall, Value)]) -> Message {
+/// The results of calls that a model which writes `notations` wrote as text: one message of the user.
+pub(super) fn written_results(results: &[(ToolCall, Value)], notations: Notations) -> Message {
     let chat = chat_dialect();
     let outcomes: Vec<_> = results
         .iter()
         .filter_map(|(call, result)| {
             let outcome = Outcome { call_id: call.id.given(), wire_name: &call.name, result, kept: None };
-            Some((call.written?, outcome))
+            Some((call.written?.of_results(notations), outcome))
         })
         .collect();
     let messages = render_written_results(chat, &outcomes, &ResultOptions::default()).messages;

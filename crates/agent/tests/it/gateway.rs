@@ -59,7 +59,7 @@ pub(crate) async fn strict_model(wire: Wire, script: Script) -> ModelServer {
 pub(crate) async fn model_of(wire: Wire, server: &ModelServer) -> Arc<dyn Model> {
     let dialects = ReadyDialects::new(Dialects::builtin());
     let chosen = Models::new(&[spec("m", wire, server)], None).choose(None, &dialects).await.unwrap();
-    Arc::clone(&chosen[0].model) as Arc<dyn Model>
+    Arc::clone(&chosen[0].model)
 }
 
 impl Gateway {

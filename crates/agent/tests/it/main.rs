@@ -13,6 +13,7 @@ mod gateway;
 mod long_results;
 mod mixed_turns;
 mod models;
+mod prompted;
 mod proxied;
 mod retries;
 mod sampling;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateway_agent::{Agent, AgentRequest, Limits, Model, Models, NoTools};
+use gateway_agent::{Agent, AgentRequest, Limits, Models, NoTools};
 use gateway_config::ModelSpec;
 use gateway_dialects::Dialects;
 use gateway_runtime::lists::ReadyDialects;
@@ -26,7 +26,7 @@ async fn sent(wire: Wire, model: &str, asked: Value, change: impl FnOnce(&mut Mo
     let Value::Object(asked) = asked else { panic!("no settings: {asked}") };
     let mut request = AgentRequest::of_user("Hello");
     request.settings = chosen.chat_settings(&asked);
-    let agent = Agent::new(vec![chosen.model as Arc<dyn Model>], Arc::new(NoTools), Limits::default());
+    let agent = Agent::new(vec![chosen.model], Arc::new(NoTools), Limits::default());
     agent.answer(request).await.unwrap();
     let Value::Object(body) = server.requests().remove(0).body else { panic!("no object") };
     body.into_iter().filter(|(name, _)| !OTHERS.contains(&name.as_str())).collect::<Map<_, _>>().into()

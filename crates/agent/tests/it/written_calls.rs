@@ -111,6 +111,49 @@ async fn several_calls_are_answered_in_their_order() {
     assert_eq!(whole["gateway"]["calls"].as_array().unwrap().len(), 2);
     let body = &server.requests()[1].body;
     let text = body["messages"][2]["content"].as_str().unwrap();
-    let (sum, product) = (text.find("result\\\":3,"), text.find("result\\\":12,"));
+    let (sum, product) = (text.find("result\":3,"), text.find("result\":12,"));
     assert!(sum.is_some() && sum < product, "{text}");
+}
+
+#[tokio::test]
+async fn behind_results_stands_what_is_left_to_do_and_then_the_answer() {
+    const REST: &str = "If not, call the next function. If so, answer with the values of the results.";
+    const LATER: &str = "Answer my request from these results in a sentence. Call another function only if something is still missing.";
+    let result = |text: &str| {
+        format!(
+            "<tool_response>\n{{\"result\":42,\"operation\":\"add\",\"a\":15,\"b\":27}}\n</tool_response>\n\n{text}"
+        )
+    };
+    for (request, first) in [
+        (
+            "What is 15 plus 27?".to_owned(),
+            format!("Is all of this done now: \"What is 15 plus 27?\"? {REST}"),
+        ),
+        ("What is 15 plus 27? ".repeat(40), format!("Is all of my request done now? {REST}")),
+    ] {
+        let script = Script::new()
+            .reply(Reply::new().text(FENCE))
+            .reply(Reply::new().text(FENCE))
+            .reply(Reply::new().text("42."));
+        let server = strict_model(Wire::Chat, script).await;
+        let gateway = gateway(Wire::Chat, &server, "qwen2.5-coder:1.5b", None);
+        let asked = json!({"model": "m", "messages": [{"role": "user", "content": request}]});
+        gateway.whole(&asked, None).await.unwrap();
+        let messages = server.requests()[2].body["messages"].clone();
+        let expected = json!([
+            {"role": "user", "content": request},
+            {"role": "assistant", "content": FENCE}, {"role": "user", "content": result(&first)},
+            {"role": "assistant", "content": FENCE}, {"role": "user", "content": result(LATER)},
+        ]);
+        assert_eq!(messages, expected);
+    }
+}
+
+#[tokio::test]
+async fn families_without_a_notation_for_results_read_them_in_that_of_the_call() {
+    let script = Script::new().reply(Reply::new().text(FENCE)).reply(Reply::new().text("42."));
+    let server = strict_model(Wire::Chat, script).await;
+    gateway(Wire::Chat, &server, "my-own", Some("fenced-json")).whole(&question(false), None).await.unwrap();
+    let text = server.requests()[1].body["messages"][2]["content"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("```json\n{\"name\":\"add\",\"status\":\"success\",\"content\":"), "{text}");
 }

@@ -51,6 +51,14 @@ impl Notation {
         self.rule().map_or("", |rule| &rule.source)
     }
 
+    /// The notation of results, for a model that writes `notations`: what its chat template has, where calls in this one are a habit.
+    #[must_use]
+    pub fn of_results(self, notations: Notations) -> Self {
+        let own = self.rule().into_iter().flat_map(|rule| &rule.results_as);
+        let own = own.filter_map(|name| Self::named(name)).find(|other| notations.contains(*other));
+        own.unwrap_or(self)
+    }
+
     pub(crate) fn rule(self) -> Option<&'static NotationRule> {
         TABLE.notation.get(usize::from(self.index()))
     }
@@ -319,6 +327,9 @@ pub(crate) struct NotationRule {
     pub(crate) reasoning: Vec<(String, String)>,
     pub(crate) result: String,
     pub(crate) result_with_id: Option<String>,
+    /// Notations in which results are written instead, for models that write these too.
+    #[serde(default)]
+    results_as: Vec<String>,
 }
 
 impl NotationRule {

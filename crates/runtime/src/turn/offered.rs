@@ -36,6 +36,11 @@ impl OfferedList {
 }
 
 impl OfferedTools for OfferedList {
+    fn server(&self, name: &str) -> Option<String> {
+        let (tool, _) = self.rendered.tool(name)?;
+        Some(tool.server.as_str().to_owned())
+    }
+
     fn is_offered(&self, name: &str) -> bool {
         self.rendered.tool(name).is_some() || self.rendered.meta_tool(name).is_some()
     }

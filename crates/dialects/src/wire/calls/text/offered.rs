@@ -59,6 +59,11 @@ pub trait OfferedTools: Debug + Send + Sync {
 
     /// Checks arguments as the model wrote them; the error says why the tool does not accept them.
     fn check(&self, name: &str, arguments: &Map<String, Value>) -> Result<(), String>;
+
+    /// The server that has the tool; `None` if it is not known.
+    fn server(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// Offered tools by name, with their input schemas.
