@@ -1,6 +1,7 @@
 //! The loop as a drop-in for Chat Completions: `/v1/chat/completions` and `/v1/models`.
 
 mod caller_tools;
+mod interleaved;
 mod proxy;
 mod request;
 mod turns;
@@ -13,7 +14,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
-use gateway_runtime::progress::{Step, until_done};
+use gateway_runtime::progress::Step;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -22,6 +23,7 @@ pub use self::request::{BadRequest, CompletionRequest, WantedTools};
 pub use crate::http_model::ProxiedBody;
 
 use self::caller_tools::CallerTools;
+use self::interleaved::Interleaved;
 use self::turns::{RestoreError, Turns};
 use self::write::{DONE, Frame, gateway_member};
 use crate::error::{AgentError, ModelFailure};
@@ -282,7 +284,7 @@ impl Work {
         };
         let include_usage = request.include_usage;
         let mut has_begun = false;
-        let items = until_done(run, events).flat_map(move |step| {
+        let items = Interleaved::new(run, events).flat_map(move |step| {
             let mut items = Vec::new();
             let is_shown = !matches!(
                 step,
