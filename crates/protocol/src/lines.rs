@@ -7,7 +7,7 @@ use crate::scan::IdScanner;
 /// How much of an over-long line is kept at each end, to find its id.
 const KEPT: usize = 4 * 1024;
 
-/// Initial capacity of the buffer.
+/// Initial capacity of a buffer that is read into.
 const ROOM: usize = 16 * 1024;
 
 /// Buffers of longer lines are not reused.
@@ -58,13 +58,18 @@ struct Skipping {
 impl LineSplitter {
     /// Lines may have up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, buffer: BytesMut::with_capacity(ROOM), searched: 0, skipping: None }
+        Self { limit, buffer: BytesMut::new(), searched: 0, skipping: None }
     }
 
     /// The buffer to read into.
     pub fn buffer(&mut self) -> &mut BytesMut {
-        self.buffer.reserve(8 * 1024);
+        self.buffer.reserve(if self.buffer.capacity() == 0 { ROOM } else { 8 * 1024 });
         &mut self.buffer
+    }
+
+    /// Takes a piece that was read elsewhere. It gets as much room as it needs: there may be thousands of idle streams.
+    pub fn push(&mut self, piece: &[u8]) {
+        self.buffer.extend_from_slice(piece);
     }
 
     /// How many bytes of an incomplete line are buffered.

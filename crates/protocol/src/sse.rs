@@ -97,7 +97,7 @@ impl SseParser {
 
     /// Takes the next chunk.
     pub fn push(&mut self, piece: &[u8]) {
-        self.lines.buffer().extend_from_slice(piece);
+        self.lines.push(piece);
     }
 
     /// The next complete event.

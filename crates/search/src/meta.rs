@@ -237,30 +237,30 @@ fn nothing_fits(query: &str, nearest: &[ToolEntry<'_>]) -> Value {
 /// The result of a search without words: the servers, each with the number of its tools.
 pub fn servers_result(servers: &BTreeMap<&str, usize>) -> Value {
     let names = servers.iter().map(|(server, tools)| format!("{server} ({tools})"));
-    let (text, named) = joined(names);
+    let (text, count) = joined(names);
     let mut note = format!("Servers and how many tools they have: {text}.");
-    if named < servers.len() {
-        let _ = write!(note, " {} more servers are not named here.", servers.len() - named);
+    if count < servers.len() {
+        let _ = write!(note, " {} more servers are not named here.", servers.len() - count);
     }
     note.push_str(" The name of one as the query lists its tools.");
     let rows: Vec<Value> =
-        servers.iter().take(named).map(|(server, tools)| json!({"server": server, "tools": tools})).collect();
+        servers.iter().take(count).map(|(server, tools)| json!({"server": server, "tools": tools})).collect();
     json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": [], "servers": rows, "note": note}})
 }
 
 /// The result of a search for a server's own name: the names of its tools.
 pub fn server_result(server: &str, tools: &[&str]) -> Value {
-    let (text, named) = joined(tools.iter().map(|name| (*name).to_owned()));
+    let (text, count) = joined(tools.iter().map(|name| (*name).to_owned()));
     let mut note = format!("Tools of {server}: {text}.");
-    if named < tools.len() {
+    if count < tools.len() {
         let _ = write!(
             note,
             " {} more are not named here: search for what they have to do.",
-            tools.len() - named
+            tools.len() - count
         );
     }
     let rows: Vec<Value> =
-        tools.iter().take(named).map(|name| json!({"name": name, "server": server})).collect();
+        tools.iter().take(count).map(|name| json!({"name": name, "server": server})).collect();
     json!({"content": [{"type": "text", "text": note}], "structuredContent": {"tools": rows, "note": note}})
 }
 

@@ -1,6 +1,7 @@
 //! The loop as a drop-in for Chat Completions: `/v1/chat/completions` and `/v1/models`.
 
 mod caller_tools;
+mod interleaved;
 mod keeping;
 mod proxy;
 mod request;
@@ -16,7 +17,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
 use gateway_runtime::failure::code;
-use gateway_runtime::progress::{Step, until_done};
+use gateway_runtime::progress::Step;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -26,6 +27,7 @@ pub use self::request::{BadRequest, CompletionRequest, WantedTools};
 pub use crate::http_model::ProxiedBody;
 
 use self::caller_tools::CallerTools;
+use self::interleaved::Interleaved;
 use self::keeping::{Keeping, journalled};
 use self::turns::{RestoreError, Turns};
 use self::write::{DONE, Frame, call_begins, call_report, gateway_member};
@@ -361,7 +363,7 @@ impl Work {
             Ok((finished, continuation))
         };
         let mut has_begun = false;
-        let items = until_done(run, events).flat_map(move |step| {
+        let items = Interleaved::new(run, events).flat_map(move |step| {
             let mut items = Vec::new();
             let shown = match step {
                 Step::Message(Event::Text(text)) => vec![frame.text("content", &text)],

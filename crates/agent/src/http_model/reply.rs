@@ -227,7 +227,7 @@ impl ReplyReader {
                 }
             }
             Framing::Lines(splitter) => {
-                splitter.buffer().extend_from_slice(piece);
+                splitter.push(piece);
                 while let Some(line) = self.next_line()? {
                     self.document(&line)?;
                 }
@@ -280,7 +280,7 @@ impl ReplyReader {
     fn end(&mut self) -> Result<(), ModelFailure> {
         if let Framing::Lines(splitter) = &mut self.framing {
             // The last line needs no end.
-            splitter.buffer().extend_from_slice(b"\n");
+            splitter.push(b"\n");
             while let Some(line) = self.next_line()? {
                 // A part of a line is what the connection left of it.
                 self.document(&line).map_err(|_| ended_early())?;
