@@ -79,7 +79,8 @@ fn variables_behind_keys_and_addresses_are_withheld() {
         }
     }
     let (_, rest) = gateway.stop();
-    let all = format!("{:?} {rest:?} {}", gateway.running.seen, gateway.running.errors());
+    let errors = gateway.running.errors();
+    let all = format!("{:?} {rest:?} {errors}", gateway.running.seen);
     for (name, value) in WITHHELD {
         assert!(!all.contains(value), "{name} is in the output: {all}");
     }

@@ -179,7 +179,7 @@ async fn an_answer_that_is_not_streamed_has_two_members_and_runs_once_under_a_ke
         (200, json!({"content": "Let me add.\n\nThe sum is 42.", "conversation_id": id}))
     );
     let again = service.send("POST", &path, headers, &body).await;
-    assert_eq!((again.body, again.header("idempotent-replayed")), (first.body, Some("true")));
+    assert_eq!((&again.body, again.header("idempotent-replayed")), (&first.body, Some("true")));
     assert_eq!(server.requests().len(), 2);
     let calls = service.get(&format!("/conversations/{id}/calls")).await.json();
     assert_eq!(calls["conversation_id"], json!(id));
