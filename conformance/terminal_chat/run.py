@@ -39,7 +39,7 @@ class Pane:
         size = ["-x", str(columns), "-y", str(rows)]
         shell = ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), "TERM=screen", "sh"]
         subprocess.run([*self.tmux, "new-session", "-d", *size, "-c", str(folder), *shell], check=True)
-        self.run("set-option", "-g", "history-limit", "5000")
+        self.until("the shell", lambda screen: screen.startswith("$"))
 
     def run(self, *arguments, **options):
         return subprocess.run([*self.tmux, *arguments], check=True, capture_output=True, text=True, **options).stdout
@@ -81,8 +81,9 @@ class Pane:
         return self.until("the prompt", lambda screen: screen.rstrip().split("\n")[-1].rstrip() == ">")
 
     def question(self):
-        """Waits until somebody is asked whether a call may run."""
-        return self.until("the question", lambda screen: screen.rstrip().endswith("this tool?"))
+        """Waits until somebody is asked whether a call may run, and has read it: faster keys are no answer."""
+        self.until("the question", lambda screen: screen.rstrip().endswith("this tool?"))
+        time.sleep(0.5)
 
     def close(self):
         subprocess.run([*self.tmux, "kill-server"], capture_output=True)
@@ -268,6 +269,27 @@ def judge_interrupted_call(chat):
     return f"stopped {took * 1000:.0f} ms after the key"
 
 
+def judge_typed_ahead(chat):
+    """What is typed while nothing is asked is no answer to a question that comes later; it waits for the prompt."""
+    pane = chat.start()
+    pane.say("Store.")
+    pane.shows("waiting for local (")
+    pane.type("yes, later")
+    chat.open("rest")
+    pane.question()
+    pane.press("n")
+    pane.shows("this tool? no", "Done.", "> yes, later")
+    equal("did not approve" in chat.messages(1)[-1]["content"], True, "the call is denied")
+
+
+def judge_escapes(chat):
+    """What a model or a server sends does not act on the terminal."""
+    pane = chat.start()
+    pane.say("Attack.")
+    pane.shows("Begin \\u{1b}[2J\\u{1b}]0;title\\u{7} end \\u{202e}.", '"location":"\\u{202e}!"')
+    pane.prompt()
+
+
 def judge_leaving(chat):
     """Ctrl-C at the prompt says how to leave, Ctrl-D leaves; the terminal is as before, and no process is left."""
     pane = chat.start()
@@ -349,6 +371,12 @@ def scenarios(update):
         ("paste", judge_paste, {"steps": [text("Read."), text("Read too.")]}),
         ("interrupted answer", judge_interrupted_answer, {"steps": [story("Once upon a time there was a tool.", gate_before=5), text("The end.")]}),
         ("interrupted call", judge_interrupted_call, {"steps": [call("slow", ms=60000), text("Fine.")]}),
+        ("typed ahead", judge_typed_ahead, {
+            "steps": [{**store, "gates": [{"before": "headers", "name": "rest"}]}, text("Done.")], "servers": demo, **ask,
+        }),
+        ("escapes", judge_escapes, {
+            "steps": [call("get_weather", location="\u202e!"), text("Begin \x1b[2J\x1b]0;title\x07 end \u202e.")], "columns": 100, "servers": demo,
+        }),
         ("leaving", judge_leaving, {"steps": [text("Hello.")]}),
         ("pipe", judge_pipe, {"steps": [call("add", a=1, b=2), text("Three."), text("Welcome.")], "servers": demo}),
         ("picture", lambda chat: judge_picture(chat, update), {

@@ -1,14 +1,12 @@
 //! `chat` through a pipe and with one message; what needs a terminal is judged by `conformance/terminal_chat`.
 
-use std::time::Duration;
-
 use gateway_testkit::models::{Fault, Gate, ModelServer, Moment, Reply, Script, ServerOptions, Step, Wire};
 use gateway_testkit::{Fixture, eventually_blocking};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::Run;
-use crate::sandbox::{DEADLINE, Running, Sandbox, fixture, free_port};
+use crate::sandbox::{DEADLINE, Running, Sandbox, fixture, free_port, words};
 
 /// A conversation with a scripted model that is called `m`, in front of the demo server.
 struct Chat {
@@ -38,7 +36,7 @@ impl Chat {
 
     /// Runs the command to its end.
     fn run(&self, arguments: &[&str], input: &str) -> Run {
-        let arguments = [&["chat"], arguments].concat();
+        let arguments = [&["chat"][..], arguments].concat();
         tokio::task::block_in_place(|| self.sandbox.run_with(&arguments, input, &[]))
     }
 
@@ -90,7 +88,8 @@ async fn one_message_is_answered_on_standard_output_with_its_calls_beside() {
         run.stderr
     );
     let shown = without_times(&run.stderr);
-    assert_eq!(shown, "→ add {\"a\":15,\"b\":27}\n✓ add (demo, N ms) 42\n");
+    let result = r#"{"result":42,"operation":"add","a":15,"b":27}"#;
+    assert_eq!(shown, format!("→ add {{\"a\":15,\"b\":27}}\n✓ add (demo, N ms) {result}\n"));
     assert_eq!(chat.sent(0), [json!({"role": "user", "content": "What is 15 plus 27?"})]);
 }
 
@@ -135,6 +134,19 @@ async fn the_usual_instructions_list_the_tools_and_blank_ones_are_left_out() {
     let text = first(0)["content"].as_str().unwrap().to_owned();
     assert!(text.contains("Available tools: ") && text.contains("add"), "{text}");
     assert_eq!(first(1), json!({"role": "user", "content": "ready?"}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_follow_from_the_model_and_personal_data_is_screened() {
+    let chat = Chat::with(Script::new().reply(Reply::new().text("Noted."))).await;
+    let chat = chat.configured("privacy", json!({"chat": {"messages": "mask"}}));
+    let run = chat.run(&["--system", "", "Mail jane.doe@example.com today."], "");
+    assert_eq!((run.status, run.stdout.as_str()), (0, "Noted.\n"), "{}", run.stderr);
+    let body = &chat.model.requests()[0].body;
+    assert_eq!((&body["temperature"], &body["max_tokens"]), (&json!(0.7), &json!(4096)));
+    let sent = body["messages"][0]["content"].as_str().unwrap().to_owned();
+    assert!(sent.starts_with("Mail ") && !sent.contains("jane.doe"), "{sent}");
+    assert!(run.stderr.contains("personal data in messages: email (mask)"), "{}", run.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -225,6 +237,26 @@ async fn a_model_on_this_machine_is_found_without_configuration() {
             assert_eq!((found.status, found.stdout.as_str()), (0, "Hello.\n"), "{}", found.stderr);
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn argo_and_a_server_are_configured_by_their_variables() {
+    let script = Script::new()
+        .reply(Reply::new().call("call_1", "echo", json!({"text": "hi"})))
+        .reply(Reply::new().text("It said hi."));
+    let model = ModelServer::start(Wire::Argo, script).await.unwrap();
+    let server = words(&Fixture::stdio()).join(" ");
+    let variables = [
+        ("ARGO_BASE_URL", model.url()),
+        ("ARGO_DEFAULT_MODEL", Wire::Argo.usual_model()),
+        ("MCP_SERVER_COMMAND", server.as_str()),
+    ];
+    let sandbox = Sandbox::new();
+    let run = tokio::task::block_in_place(|| sandbox.run_with(&["chat", "Say hi."], "", &variables));
+    assert_eq!((run.status, run.stdout.as_str()), (0, "It said hi.\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("✓ echo (default, "), "{}", run.stderr);
+    let asked = model.requests().into_iter().find(|request| request.method == "POST").unwrap();
+    assert_eq!(asked.body["model"], Wire::Argo.usual_model());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -329,21 +361,20 @@ async fn a_signal_ends_it_with_the_model_request_and_the_servers() {
     let script = Script::new().step(Step::reply(Reply::new().text("Hello.")).wait(Moment::Chunk(1), &gate));
     let chat = Chat::with(script).await;
     let chat = chat.configured("mcpServers", json!({"other": fixture(&Fixture::stdio())}));
+    let folder = chat.sandbox.folder().canonicalize().unwrap();
+    // The command, and the server that it starts.
+    let processes = || {
+        let all = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cwd"));
+        all.filter_map(|cwd| std::fs::read_link(cwd).ok()).filter(|cwd| cwd.starts_with(&folder)).count()
+    };
     let mut running = Running::start(chat.sandbox.command(&["chat", "hi"]));
     chat.model.arrived(0).await.unwrap();
+    assert!(processes() >= 2);
     running.signal(Signal::INT);
     let (status, _) = tokio::task::block_in_place(|| running.end());
     assert_eq!(status, Some(130), "{}", running.errors());
     chat.model.aborted(0).await.unwrap();
-    let children = || {
-        let ids = std::fs::read_dir("/proc")
-            .unwrap()
-            .filter_map(|entry| entry.unwrap().file_name().into_string().ok());
-        let parents = ids.filter_map(|id| std::fs::read_to_string(format!("/proc/{id}/environ")).ok());
-        parents.filter(|text| text.contains(chat.sandbox.folder().to_str().unwrap())).count()
-    };
-    eventually_blocking(DEADLINE.min(Duration::from_secs(10)), "no process is left", || children() == 0)
-        .unwrap();
+    eventually_blocking(DEADLINE, "no process is left", || processes() == 0).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -98,6 +98,7 @@ fn help_names_every_command_and_the_exit_statuses() {
         "serve",
         "tools",
         "call",
+        "chat",
         "servers",
         "logs",
         "convert",

@@ -13,6 +13,7 @@ mod slash;
 mod tty;
 
 use std::collections::VecDeque;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +64,7 @@ pub(crate) struct Chat {
     /// Only the tools of this configured server, or of this URL (repeatable)
     #[arg(long, value_name = "NAME|URL")]
     server: Vec<String>,
-    /// What the model is told first; empty: nothing [default: a sentence that lists the tools]
+    /// The instructions that the conversation begins with; empty: none [default: a sentence that lists the tools]
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     /// Approve calls of tools whose policy is `ask`: a pattern of `server/tool` (repeatable)
@@ -229,6 +230,10 @@ async fn one_message(session: &mut Session, message: &str, ends: &mut EndSignals
 
 /// Answers each message that comes through a pipe.
 async fn through_pipe(session: &mut Session, ends: &mut EndSignals) -> Result<Outcome> {
+    if std::io::stdin().is_terminal() {
+        let text = "each line is a message, and Ctrl-D leaves";
+        session.screen.notice(Tone::Faint, text)?;
+    }
     let mut input = Lines::open();
     let mut outcome = Outcome::Good;
     loop {

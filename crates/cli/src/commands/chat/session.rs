@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use futures_util::StreamExt as _;
@@ -19,6 +20,7 @@ use gateway_runtime::Runtime;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::progress::{Step, until_done};
 use gateway_upstream::CatalogueTool;
+use serde_json::Map;
 use tokio::sync::mpsc;
 
 use super::approver::{Answer, Approver, Asked};
@@ -32,6 +34,9 @@ use crate::runtime::{EndSignals, Interrupted};
 
 /// Events that wait to be shown before the model has to wait.
 const WAITING: usize = 64;
+
+/// Nobody reads a question faster: keys that come earlier were meant for something else.
+const UNREAD: Duration = Duration::from_millis(300);
 
 /// Calls that `/calls` lists.
 const LISTED_CALLS: usize = 1_000;
@@ -85,7 +90,8 @@ impl Session {
         terminal: &mut Option<Terminal>,
         ends: &mut EndSignals,
     ) -> Result<TurnEnd> {
-        let privacy = PrivacyScreen::new(&self.runtime, Face::Chat, &RequestContext::new(None));
+        let context = self.context();
+        let privacy = PrivacyScreen::new(&self.runtime, Face::Chat, &context);
         // What is kept is what the model gets.
         let kept = privacy.as_ref().map_or(Ok(Cow::Borrowed(message)), |screen| screen.kept_text(message));
         let message = match kept {
@@ -99,7 +105,7 @@ impl Session {
         let before = self.messages.len();
         self.add_message(&message);
         let said = Arc::new(Said::default());
-        let agent = self.agent(privacy);
+        let agent = self.agent(context, privacy);
         let (sender, events) = mpsc::channel(WAITING);
         let run = agent.run(self.request(&said), sender);
         let outcome = self.watch(until_done(run, events), terminal, ends).await?;
@@ -144,7 +150,7 @@ impl Session {
     pub(super) async fn report_left_out(&mut self) -> Result<()> {
         let Some(first) = self.models.chosen.first() else { return Ok(()) };
         let dialect = Arc::clone(first.model.dialect());
-        match self.tools().check(&dialect).await {
+        match self.tools(self.context()).check(&dialect).await {
             Ok(left_out) => {
                 for (tool, reason) in left_out {
                     let text = format!("{tool} is left out: {}", printable(&reason));
@@ -172,9 +178,14 @@ impl Session {
         with_system_prompt(&mut self.messages, &prompt);
     }
 
-    fn tools(&self) -> GatewayTools {
+    /// The context of one turn.
+    fn context(&self) -> RequestContext {
         let mut context = RequestContext::new(None);
         context.approver = Some(Arc::clone(&self.approver) as _);
+        context
+    }
+
+    fn tools(&self, context: RequestContext) -> GatewayTools {
         let selection = ToolSelection {
             names: self.servers.iter().map(|server| format!("{server}/*")).collect(),
             budget: self.models.chosen.first().map(|first| first.spec.tools.clone()).unwrap_or_default(),
@@ -183,11 +194,11 @@ impl Session {
         GatewayTools::new(self.runtime.clone(), context, selection)
     }
 
-    fn agent(&self, privacy: Option<Arc<PrivacyScreen>>) -> Agent {
+    fn agent(&self, context: RequestContext, privacy: Option<Arc<PrivacyScreen>>) -> Agent {
         let config = self.runtime.config();
         let limits = Limits::of(&config.agent, config.concurrent_calls_per_turn);
         let models = self.models.chosen.iter().map(|chosen| Arc::clone(&chosen.model) as Arc<dyn Model>);
-        Agent::new(models.collect(), Arc::new(self.tools()), limits)
+        Agent::new(models.collect(), Arc::new(self.tools(context)), limits)
             .keeping(Arc::clone(&self.results))
             .screening(privacy)
     }
@@ -195,7 +206,12 @@ impl Session {
     fn request(&self, said: &Arc<Said>) -> AgentRequest {
         AgentRequest {
             history: History::of_messages(self.messages.clone()),
-            settings: self.models.chosen.first().map(|first| first.spec.settings.clone()).unwrap_or_default(),
+            settings: self
+                .models
+                .chosen
+                .first()
+                .map(|first| first.chat_settings(&Map::new()))
+                .unwrap_or_default(),
             stream: true,
             journal: Some(Arc::clone(said) as _),
             ..AgentRequest::default()
@@ -215,6 +231,7 @@ impl Session {
         // The reply that is being written: what is complete is in the conversation already.
         let mut reply = String::new();
         let mut asked: Option<Asked> = None;
+        let mut asked_at = Instant::now();
         // Events while somebody is asked: only of calls that run at the same time, so there are few.
         let mut held: VecDeque<Event> = VecDeque::new();
         loop {
@@ -257,10 +274,16 @@ impl Session {
                 Happened::Asked(question) => {
                     self.ask(&question, terminal)?;
                     asked = Some(question);
+                    asked_at = Instant::now();
                 }
                 Happened::Withdrawn => {
                     self.screen.answered("too late");
                     asked = None;
+                }
+                Happened::Keys(keys) if asked_at.elapsed() < UNREAD && !keys.contains(&Key::Interrupt) => {
+                    if let Some(terminal) = terminal {
+                        terminal.set_aside(keys);
+                    }
                 }
                 Happened::Keys(keys) => match answer(&keys) {
                     Some(Typed::Answer(answer, word)) => {

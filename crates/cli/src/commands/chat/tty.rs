@@ -162,18 +162,27 @@ impl Terminal {
                 return;
             }
             match self.bytes.recv().await {
-                Some(bytes) => self.ahead.extend(self.reader.read(&bytes)),
+                Some(bytes) => {
+                    let keys = self.reader.read(&bytes);
+                    self.set_aside(keys);
+                }
                 None => std::future::pending().await,
             }
-            self.ahead.truncate(AHEAD);
         }
     }
 
     /// Sets aside what was typed before a question: it is no answer to it.
     pub(super) fn begin_question(&mut self) {
         while let Ok(bytes) = self.bytes.try_recv() {
-            self.ahead.extend(self.reader.read(&bytes));
+            let keys = self.reader.read(&bytes);
+            self.set_aside(keys);
         }
+    }
+
+    /// Keeps keys for the next prompt.
+    pub(super) fn set_aside(&mut self, keys: Vec<Key>) {
+        self.ahead.extend(keys);
+        self.ahead.truncate(AHEAD);
     }
 
     /// The next keys that are pressed; `None` if the terminal is gone.
