@@ -33,10 +33,15 @@ impl Conversations {
         &self,
         context: RequestContext,
         id: ConversationId,
-        request: ChatRequest,
+        mut request: ChatRequest,
         tools: Option<&str>,
     ) -> Result<Turn, ConversationsError> {
         let Inner { runtime, models, results, limits, process, .. } = &*self.0;
+        let screen = Screen::new(runtime, Face::Conversations, &context);
+        if let Some(screen) = &screen {
+            // What is stored is what the model gets.
+            screen.kept_message(&mut request.message)?;
+        }
         let scope = scope_of(&context);
         let is_empty = self.stored(&scope, id).await?.messages.is_empty() || request.reset_history;
         let chosen = models.choose(request.model.as_deref(), &runtime.ready_dialects()).await?;
@@ -57,7 +62,6 @@ impl Conversations {
         };
         let models: Vec<Arc<dyn Model>> =
             chosen.iter().map(|model| Arc::clone(&model.model) as Arc<dyn Model>).collect();
-        let screen = Screen::new(runtime, Face::Conversations, &context);
         let store = Arc::clone(self.store().await?);
         let journal =
             TurnJournal::new(store, (scope, id), holder, Arc::clone(&context.correlation), messages.len());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use gateway_dialects::history::{Content, Message};
 use gateway_privacy::{Applied, Counts, Mode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::results::withheld;
 use super::texts::{Finding, look_through, masked_text};
@@ -50,6 +50,19 @@ impl Screen {
             Applied::Passed { output, .. } => Ok(output),
             Applied::Blocked { .. } => Err(AgentError::PersonalData(counts.to_string())),
         }
+    }
+
+    /// The same for a message as the API of conversations has it.
+    pub(crate) fn kept_message(&self, message: &mut Map<String, Value>) -> Result<(), AgentError> {
+        let Some(mode @ (Mode::Mask | Mode::Block)) = self.mode(Part::Messages) else { return Ok(()) };
+        let (mut counts, mut value) = (Counts::default(), Value::Object(std::mem::take(message)));
+        look_through(&self.detector, &mut value, Finding::Masked, &mut counts);
+        if let Value::Object(masked) = value {
+            *message = masked;
+        }
+        self.report(Part::Messages, mode, counts);
+        let is_refused = mode == Mode::Block && !counts.is_empty();
+        if is_refused { Err(AgentError::PersonalData(counts.to_string())) } else { Ok(()) }
     }
 
     fn messages(&self, mut all: Vec<Said<'_>>) -> Result<(), AgentError> {

@@ -1,6 +1,6 @@
 //! `/conversations` over HTTP: shapes, statuses, and a stream byte by byte.
 
-use gateway_config::{ModelKind, ModelSpec, Secret, StoreLocation};
+use gateway_config::{ModelKind, ModelSpec, ScreenMode, ScreenModes, Secret, StoreLocation};
 use gateway_service::{Gateway, ServiceConfig, serve};
 use gateway_store::CallLog;
 use gateway_testkit::models::{Fault, Gate, Moment, Reply, Script, Step, Wire};
@@ -347,5 +347,36 @@ async fn a_store_that_is_not_there_is_an_error_at_the_start() {
         let error = serve(gateway).await.map(drop).unwrap_err();
         let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
         assert!(text.contains("127.0.0.1:1") && !text.contains("hunter2"), "{text}");
+    }
+}
+
+/// What is stored is what the model gets; what it may not get is not stored.
+#[tokio::test]
+async fn personal_data_is_masked_before_it_is_stored_or_refused() {
+    for stream in [false, true] {
+        let script = Script::new().last(Reply::new().text("Written to anna@example.com."));
+        let (server, service) = start_with(Wire::Chat, script, |config| {
+            config.privacy.conversations = ScreenModes::all(Some(ScreenMode::Mask));
+        })
+        .await;
+        let id = create(&service, "Mail").await;
+        let answer = chat(&service, &id, &message("I am anna@example.com.", stream)).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let stored = service.get(&format!("/conversations/{id}")).await.body;
+        assert!(stored.contains("I am [email].") && stored.contains("Written to [email]."), "{stored}");
+        let sent = server.requests().pop().unwrap().body.to_string();
+        for text in [&stored, &sent, &answer.body] {
+            assert!(!text.contains("anna@"), "{text}");
+        }
+
+        let (server, service) = start_with(Wire::Chat, Script::new(), |config| {
+            config.privacy.conversations.messages = Some(ScreenMode::Block);
+        })
+        .await;
+        let id = create(&service, "Mail").await;
+        let answer = chat(&service, &id, &message("I am anna@example.com.", stream)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "PERSONAL_DATA"), "{}", answer.body);
+        let stored = service.get(&format!("/conversations/{id}")).await.json();
+        assert_eq!((&stored["messages"], server.requests().len()), (&json!([]), 0));
     }
 }
