@@ -1,5 +1,6 @@
 //! The whole gateway under load: its overhead over calling the same server directly.
 
+mod agent;
 mod client;
 mod figures;
 mod mcp;
@@ -77,6 +78,8 @@ enum What {
         #[arg(long, default_value_t = 5)]
         rounds: usize,
     },
+    /// What the agent costs beside model and tools, and other proxies in the same run.
+    Agent(agent::AgentLoad),
     /// Many calls through two servers, with memory and log watched.
     Soak {
         /// Calls in all
@@ -108,6 +111,7 @@ impl Load {
                 What::Mcp { calls, rounds } => mcp::calls(&gateway, &fixture, *calls, *rounds).await,
                 What::Sessions { sessions } => mcp::sessions(&gateway, &fixture, *sessions).await,
                 What::Targets { rounds } => targets::targets(&gateway, &fixture, *rounds).await,
+                What::Agent(load) => agent::agent(&gateway, load).await,
                 What::Soak { calls } => soak::soak(&gateway, &fixture, *calls).await,
                 What::Kill { rounds } => soak::kill(&gateway, &fixture, *rounds).await,
             }

@@ -91,11 +91,12 @@ impl Gateway {
         cpu(self.child.id().context("the gateway has ended")?)
     }
 
+    pub(super) fn id(&self) -> Result<u32> {
+        self.child.id().context("the gateway has ended")
+    }
+
     pub(super) fn memory_kb(&self) -> Result<u64> {
-        let id = self.child.id().context("the gateway has ended")?;
-        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-        line.trim().trim_end_matches("kB").trim().parse().context("reading VmRSS")
+        memory_kb(self.id()?)
     }
 
     /// Kills it as a crash would.
@@ -191,14 +192,37 @@ async fn port_in(output: tokio::process::ChildStdout) -> Result<u16> {
     Ok(port)
 }
 
+/// The resident memory of a process.
+pub(super) fn memory_kb(id: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    line.trim().trim_end_matches("kB").trim().parse().context("reading VmRSS")
+}
+
 /// The CPU time of a process, all threads together, in nanoseconds.
-fn cpu(id: u32) -> Result<Duration> {
+pub(super) fn cpu(id: u32) -> Result<Duration> {
     let mut sum = 0;
     for thread in fs::read_dir(format!("/proc/{id}/task")).context("reading the threads of a process")? {
         let text = fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
         sum += text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
     }
     Ok(Duration::from_nanos(sum))
+}
+
+/// The part of the CPU time between two moments that a process spent outside the kernel. Each moment is what [`ticks`] gave.
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+pub(super) fn user_part(before: (u64, u64), after: (u64, u64)) -> f64 {
+    let (user, system) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+    user as f64 / (user + system).max(1) as f64
+}
+
+/// The CPU time of a process in the ticks of the system, outside the kernel and in it.
+pub(super) fn ticks(id: u32) -> Result<(u64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).context("reading the CPU time of a process")?;
+    // The name of the program, in brackets, may have blanks.
+    let mut fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);
+    let mut next = || fields.next().and_then(|word| word.parse().ok()).context("a stat file without times");
+    Ok((next()?, next()?))
 }
 
 fn unique() -> u128 {
