@@ -1,5 +1,7 @@
 //! Conversations as items.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::dialect::{Placement, Protocol};
@@ -122,6 +124,20 @@ pub(super) fn assistant(writer: &mut Writer<'_>, message: usize, blocks: &[Block
         writer.warn(message, "reasoning without the item that follows it is left out");
     }
     items
+}
+
+/// Leaves out ids of items that an earlier item has. The API refuses a repeated id, does without one, and servers that count their items
+/// from one repeat them when a conversation moves from one to another.
+pub(super) fn drop_repeated_ids(items: &mut [Value]) {
+    let mut seen = HashSet::new();
+    for item in items.iter_mut().filter_map(Value::as_object_mut) {
+        let is_optional =
+            matches!(item.get("type").and_then(Value::as_str), Some("function_call" | "message"));
+        let Some(id) = item.get("id").and_then(Value::as_str) else { continue };
+        if !seen.insert(id.to_owned()) && is_optional {
+            item.remove("id");
+        }
+    }
 }
 
 fn assistant_item(writer: &mut Writer<'_>, message: usize, block: &Block) -> Option<Value> {

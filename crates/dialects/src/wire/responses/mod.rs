@@ -97,7 +97,9 @@ impl WireFormat for Responses {
     }
 
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
-        writer.message_list(messages, history::assistant)
+        let mut written = writer.message_list(messages, history::assistant);
+        history::drop_repeated_ids(&mut written.messages);
+        written
     }
 
     fn write_request(&self, request: &ModelRequest<'_>, body: &mut RequestBody<'_>) -> bool {
