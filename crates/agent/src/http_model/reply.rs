@@ -282,8 +282,11 @@ impl ReplyReader {
             // The last line needs no end.
             splitter.push(b"\n");
             while let Some(line) = self.next_line()? {
-                // A part of a line is what the connection left of it.
-                self.document(&line).map_err(|_| ended_early())?;
+                let is_only = !self.has_begun && !line.trim_ascii_start().starts_with(b"{");
+                self.document(&line).map_err(|failure| {
+                    // A part of a line is what the connection left of it.
+                    if is_only { unreadable(&line, &failure.to_string()) } else { ended_early() }
+                })?;
             }
         }
         if !self.has_begun {
