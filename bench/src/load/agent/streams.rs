@@ -14,7 +14,7 @@ use super::super::figures::Figures;
 use super::upstream::{STAMP, now};
 
 /// How long one stream may take; a slow proxy needs long for many at once.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// The end of a body of unknown length.
 const END: &[u8] = b"\r\n0\r\n\r\n";

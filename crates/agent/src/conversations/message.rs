@@ -33,7 +33,7 @@ pub(super) fn to_stored(message: &Message, names: &HashMap<String, String>) -> M
         [Block::ToolResult(result)] => write_result(&mut stored, result, names),
         blocks => write_said(&mut stored, blocks),
     }
-    if normal(from_stored(&stored).content) != normal(message.content.clone()) {
+    if normal(&from_stored(&stored).content) != normal(&message.content) {
         stored.insert(BLOCKS.to_owned(), serde_json::to_value(&blocks).unwrap_or_default());
     }
     if let Some(metadata) = &message.metadata {
@@ -147,7 +147,7 @@ fn is_failed(result: &ToolResultBlock) -> bool {
 }
 
 /// Content in one of the forms that mean the same.
-fn normal(content: Content) -> Vec<Block> {
+fn normal(content: &Content) -> Vec<Block> {
     let mut blocks = content.blocks();
     for block in &mut blocks {
         if let Block::ToolResult(result) = block {

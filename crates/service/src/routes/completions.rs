@@ -139,8 +139,8 @@ fn agent_status(error: &AgentError) -> StatusCode {
             ModelFailure::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::BAD_GATEWAY,
         },
-        AgentError::Tools(Failure::Request(_) | Failure::UnknownGroup { .. }) => StatusCode::BAD_REQUEST,
-        AgentError::PersonalData(_) => StatusCode::BAD_REQUEST,
+        AgentError::Tools(Failure::Request(_) | Failure::UnknownGroup { .. })
+        | AgentError::PersonalData(_) => StatusCode::BAD_REQUEST,
         AgentError::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }

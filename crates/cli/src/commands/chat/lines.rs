@@ -74,14 +74,12 @@ impl Lines {
                 bail!("a line on standard input is longer than {LONGEST} bytes");
             }
             let piece = if self.has_ended { None } else { self.bytes.recv().await };
-            match piece {
-                Some(piece) => self.pending.extend_from_slice(&piece),
-                None => {
-                    self.has_ended = true;
-                    let line = std::mem::take(&mut self.pending);
-                    return Ok((!line.is_empty()).then(|| text_of(&line)));
-                }
-            }
+            let Some(piece) = piece else {
+                self.has_ended = true;
+                let line = std::mem::take(&mut self.pending);
+                return Ok((!line.is_empty()).then(|| text_of(&line)));
+            };
+            self.pending.extend_from_slice(&piece);
         }
     }
 }

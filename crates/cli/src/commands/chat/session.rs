@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use gateway_agent::{
     Agent, AgentError, AgentRequest, CallReport, Event, Face, Finished, GatewayTools, History, KeptResults,
     Limits, Model, Screen as PrivacyScreen, Stop, ToolSelection, default_system_prompt, end_interrupted,
@@ -110,12 +110,12 @@ impl Session {
         let run = agent.run(self.request(&said), sender);
         let outcome = self.watch(until_done(run, events), terminal, ends).await?;
         let end = match outcome {
-            Watched::Done(Ok(finished)) => {
+            Watched::Answered(finished) => {
                 self.messages.extend(finished.added.iter().cloned());
                 self.finish(&finished)?;
                 TurnEnd::Answered
             }
-            Watched::Done(Err(error)) => {
+            Watched::Failed(error) => {
                 let added = said.take();
                 if added.is_empty() {
                     // Nothing has happened, so the message can be sent again.
@@ -256,7 +256,6 @@ impl Session {
                     Some(step) => Happened::Step(Box::new(step)),
                     None => return Ok(Watched::Interrupted(reply)),
                 },
-                // Behind the steps: a call is shown before somebody is asked about it.
                 question = next_question(&mut self.questions), if !is_asked => Happened::Asked(question),
                 _ = ticks.tick() => Happened::Tick,
             };
@@ -268,10 +267,17 @@ impl Session {
                         for event in held {
                             self.show(event, &mut reply)?;
                         }
-                        return Ok(Watched::Done(outcome));
+                        return Ok(Watched::of(outcome));
                     }
                 },
                 Happened::Asked(question) => {
+                    // A call is shown before somebody is asked about it.
+                    while let Some(Some(step)) = steps.next().now_or_never() {
+                        match step {
+                            Step::Message(event) => self.show(event, &mut reply)?,
+                            Step::Done(outcome) => return Ok(Watched::of(outcome)),
+                        }
+                    }
                     self.ask(&question, terminal)?;
                     asked = Some(question);
                     asked_at = Instant::now();
@@ -373,9 +379,16 @@ const INTERRUPT: u8 = 130;
 
 /// How a turn went.
 enum Watched {
-    Done(Result<Finished, AgentError>),
+    Answered(Box<Finished>),
+    Failed(AgentError),
     /// Somebody stopped it, with so much of a reply.
     Interrupted(String),
+}
+
+impl Watched {
+    fn of(outcome: Result<Finished, AgentError>) -> Self {
+        outcome.map_or_else(Self::Failed, |finished| Self::Answered(Box::new(finished)))
+    }
 }
 
 /// What keys say to a question.
