@@ -52,8 +52,9 @@ impl Server {
         let open = |path: &Option<PathBuf>| {
             AppendFile::open(path.as_deref()).with_context(|| format!("opening {path:?}"))
         };
-        let call_log =
-            options.call_log.clone().or_else(|| std::env::var_os("MCP_CALL_LOG").map(PathBuf::from));
+        // Empty where no log is wanted.
+        let named = || std::env::var_os("MCP_CALL_LOG").filter(|path| !path.is_empty());
+        let call_log = options.call_log.clone().or_else(|| named().map(PathBuf::from));
         let modes = Modes::new(&options.modes);
         Ok(Self {
             catalogue: Catalogue::new(&options, &modes)?,

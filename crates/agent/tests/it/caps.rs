@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, future};
-use gateway_agent::completions::CompletionError;
 use gateway_agent::{
     Agent, AgentError, AgentRequest, Answer, Ask, Finished, Limits, Model, ModelError, ScriptedModel, Stop,
     Toolbox,
@@ -90,7 +89,7 @@ async fn models_that_repeat_one_call_for_ever_end_after_ten_rounds() {
             let server = endless(wire).await;
             let gateway = Gateway::with(wire, &server, |config| config.agent.on_limit = OnLimit::Error);
             let error = gateway.text(stream).await.unwrap_err();
-            assert!(matches!(error, CompletionError::Agent(AgentError::Limit(_))), "{wire:?}: {error}");
+            assert!(matches!(error.agent(), Some(AgentError::Limit(_))), "{wire:?}: {error}");
             assert_eq!(error.to_string(), "exceeded max turns (10)", "{wire:?}");
             assert_eq!(server.requests().len(), 10, "{wire:?}");
         }

@@ -80,8 +80,8 @@ async fn run(
     });
     let context = RequestContext::new(Some(Owner::caller("alice")));
     let screen = Screen::new(&gateway.runtime, Face::Conversations, &context);
-    let model = Arc::new(ScriptedModel::new(replies));
-    let agent = Agent::new(vec![model], tools, Limits::default()).screening(screen);
+    let scripted = Arc::new(ScriptedModel::new(replies));
+    let agent = Agent::new(vec![scripted], tools, Limits::default()).screening(screen);
     let finished = agent.answer(AgentRequest { history, ..AgentRequest::default() }).await;
     let arguments = arguments.lock().unwrap().clone();
     (finished, arguments)
@@ -348,8 +348,8 @@ async fn proxied_requests_are_screened() {
     expected["messages"][0]["content"] = "I am [email].".into();
     assert_eq!(sent_body, expected);
 
-    let marked = gateway(&server, modes(Some(Mode::Mark), None, None));
-    let Completion::Proxied(proxied) = marked.complete(&body, Some("none"), None).await.unwrap() else {
+    let noted = gateway(&server, modes(Some(Mode::Mark), None, None));
+    let Completion::Proxied(proxied) = noted.complete(&body, Some("none"), None).await.unwrap() else {
         panic!("not proxied")
     };
     assert_eq!(proxied.headers["x-gateway-personal-data"], "email");

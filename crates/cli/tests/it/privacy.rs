@@ -28,7 +28,7 @@ fn the_log_masks_personal_data_and_results_stay_raw() {
     let found: Vec<(&Value, &Value, &Value)> = audit
         .iter()
         .filter(|line| line["message"] == "Personal data found.")
-        .map(|line| (&line["context"]["kind"], &line["context"]["face"], &line["context"]["correlation_id"]))
+        .map(|line| (&line["context"]["kind"], &line["context"]["face"], &line["context"]["correlationId"]))
         .collect();
     let (log, id) = (json!("log"), &entry["correlation_id"]);
     assert_eq!(found, [(&json!("email"), &log, id), (&json!("card"), &log, id)], "{errors}");
@@ -110,7 +110,7 @@ async fn what_models_are_sent_is_masked_and_audited() {
     let mut entries: Vec<Value> = errors.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     entries.retain(|line| line["message"] == "Personal data found.");
     let [entry] = entries.as_mut_slice() else { panic!("{errors}") };
-    let id = entry["context"].as_object_mut().unwrap().remove("correlation_id");
+    let id = entry["context"].as_object_mut().unwrap().remove("correlationId");
     assert!(id.is_some_and(|id| id.as_str().is_some_and(|id| id.len() == 36)), "{errors}");
     let mut expected =
         json!({"face": "completions", "part": "messages", "mode": "mask", "kind": "card", "count": 1});

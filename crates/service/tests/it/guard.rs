@@ -116,7 +116,11 @@ async fn keys_are_asked_for() {
     }
     let health = service.get("/health").await.json();
     let names: Vec<&String> = health.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["ok", "status", "version"], "no details without a key");
+    assert_eq!(
+        names,
+        ["ok", "status", "version", "conversation_manager_initialized"],
+        "no details without a key"
+    );
     let health = service.send("GET", "/health", "authorization: Bearer alice-key\r\n", "").await.json();
     assert_eq!(health["serverCount"], 2);
     let call = r#"{"server":"demo","tool":"add","arguments":{"a":1,"b":2}}"#;

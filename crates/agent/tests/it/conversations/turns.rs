@@ -1,7 +1,7 @@
 //! Turns that go well, and what is stored of them.
 
 use bytes::Bytes;
-use gateway_agent::conversations::{Chat, ConversationsError};
+use gateway_agent::conversations::{Chat, ConversationsError, MessageRange};
 use gateway_runtime::context::RequestContext;
 use gateway_testkit::models::{Gate, Moment, Reply, Script, Step, Usage, Wire};
 use serde_json::{Value, json};
@@ -273,7 +273,7 @@ async fn conversations_of_others_do_not_exist() {
     for stranger in [caller("bob"), RequestContext::new(None)] {
         let is_missing = |error: &ConversationsError| matches!(error, ConversationsError::NotFound);
         assert_eq!(conversations.list(&stranger, None, None, None).await.unwrap().conversations.len(), 0);
-        assert!(is_missing(&conversations.get(&stranger, id, Default::default()).await.unwrap_err()));
+        assert!(is_missing(&conversations.get(&stranger, id, MessageRange::default()).await.unwrap_err()));
         assert!(is_missing(&conversations.delete(&stranger, id).await.unwrap_err()));
         assert!(is_missing(&conversations.calls(&stranger, id).await.unwrap_err()));
         let rename = Bytes::from_static(br#"{"title": "Mine"}"#);
