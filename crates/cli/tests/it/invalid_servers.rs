@@ -1,9 +1,9 @@
 //! A server whose entry is invalid is left out with its reason, and affects nothing else.
 
-use gateway_testkit::{Fixture, count_lines_with};
+use gateway_testkit::{Fixture, count_lines_with, eventually_blocking};
 use serde_json::{Value, json};
 
-use crate::sandbox::{Gateway, Sandbox, fixture};
+use crate::sandbox::{DEADLINE, Gateway, Sandbox, fixture};
 
 fn demo() -> Value {
     json!({"type": "builtin", "connect": "eager"})
@@ -123,6 +123,8 @@ fn a_reload_keeps_what_runs_under_the_earlier_entry() {
     );
     gateway.line("configuration reloaded: changed new");
     assert_eq!(server(&gateway, "/servers", "bad").get("configProblems"), None);
-    assert_eq!(gateway.get("/health")["status"], "healthy");
+    // The changed server connects once more.
+    eventually_blocking(DEADLINE, "a healthy gateway", || gateway.get("/health")["status"] == "healthy")
+        .unwrap();
     assert_eq!(count_lines_with(&pids, "server "), 1);
 }
