@@ -44,7 +44,9 @@ async function attempt(client, ability, model, wanted) {
       ran.push(["lookup", { key }]);
       return `found-${key}`;
     };
-    return { text: await client.useTool(model, stream, name === "mixed" ? MIXED : {}, lookup), ran };
+    const text = await client.useTool(model, stream, name === "mixed" ? MIXED : {}, lookup);
+    // Some clients run calls at once, so that either may be first.
+    return { text, ran: ran.sort((one, other) => one[1].key.localeCompare(other[1].key)) };
   }
   if (["plain", "reasoning", "gateway tools"].includes(name)) return picked(await client.ask(model, stream));
   let answer;

@@ -77,7 +77,8 @@ class Client:
         if name in ("own tools", "mixed"):
             self.ran = []
             text = self.use_tool(model, stream, MIXED if name == "mixed" else {})
-            return {"text": text, "ran": self.ran}
+            # Some clients run calls at once, so that either may be first.
+            return {"text": text, "ran": sorted(self.ran, key=str)}
         if name in ("plain", "reasoning", "gateway tools"):
             answer = self.ask(model, stream)
             return {key: answer[key] for key in wanted}
