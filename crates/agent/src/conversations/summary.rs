@@ -96,8 +96,8 @@ pub(super) fn history(messages: &[Map<String, Value>], summary: Option<&Summary>
         return History::of_messages(with_own_ids(messages.iter().map(from_stored).collect()));
     };
     let system = messages.first().filter(|message| role_of(message) == "system").map(text_of);
-    let told = format!("Summary of the conversation so far:\n{}", summary.text);
-    let first = system.map_or(told.clone(), |system| format!("{system}\n\n{told}"));
+    let note = format!("Summary of the conversation so far:\n{}", summary.text);
+    let first = system.map_or(note.clone(), |system| format!("{system}\n\n{note}"));
     let recent = messages.get(summary.covers..).unwrap_or_default();
     let first = Message::new(Role::System, Content::Text(first));
     let recent = std::iter::once(first).chain(recent.iter().map(from_stored));
