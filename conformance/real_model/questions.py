@@ -55,3 +55,32 @@ QUESTIONS = [
         ["lighthouse"],
     ),
 ]
+
+# For what was learned from the questions above to hold elsewhere too. Frozen before any of them was asked: they show, and nothing is tuned on them.
+HELD_OUT = [
+    Question("How much do 918 and 77 make together?", [("add", {"a": 918, "b": 77})], ["995"]),
+    Question("A crate holds 24 bottles. How many bottles are in 16 crates?", [("multiply", {"a": 24, "b": 16})], ["384"]),
+    Question("Will I need an umbrella in Lima today?", [("get_weather", {"location": "Lima"})], ["sunny"]),
+    Question(
+        "Remember the value 'seven' for the key 'door'.",
+        [("store_value", {"key": "door", "value": "seven"})],
+        ["door"],
+    ),
+    Question("Send 'hello world' through echo and give me what comes back.", [("echo", {"text": "hello world"})], ["hello world"]),
+    Question(
+        "Compare the weather in Cairo with the weather in Quito.",
+        [("get_weather", {"location": "Cairo"}), ("get_weather", {"location": "Quito"})],
+        ["cairo", "quito", "72"],
+        is_unordered=True,
+    ),
+    Question(
+        "Take the product of 12 and 11, and add 8 to it. What comes out?",
+        [("multiply", {"a": 12, "b": 11}), ("add", {"a": 132, "b": 8})],
+        ["140"],
+    ),
+    Question(
+        "Save 'oak' as the value of 'tree', then look 'tree' up and report what you find.",
+        [("store_value", {"key": "tree", "value": "oak"}), ("get_value", {"key": "tree"})],
+        ["oak"],
+    ),
+]

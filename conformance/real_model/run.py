@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 import kit
 from install import NotRun, install
 from programs import ROOT, Process, conclude, find_fixture, serving, wait_until_ready
-from questions import QUESTIONS
+from questions import HELD_OUT, QUESTIONS
 from recorder import recording
 
 # Questions that must be answered right, of eight: with calls as text, and with calls that the model server reads itself.
@@ -129,10 +129,10 @@ class Outcome:
         return f"{calls or 'no call'} | {self.text!r} | {self.seconds:.1f} s, tokens {' '.join(tokens)}, cached {cached or '-'} | {verdict}"
 
 
-def ask_all(name, port, stream=False):
+def ask_all(arguments, name, port, stream=False):
     """Asks all questions; prints a line for each."""
     outcomes = []
-    for number, question in enumerate(QUESTIONS, 1):
+    for number, question in enumerate(HELD_OUT if arguments.held_out else QUESTIONS, 1):
         begun = time.monotonic()
         outcome = Outcome(question, ask(port, question.text, stream), time.monotonic() - begun)
         print(f"{name} {number}: {outcome.line()}", flush=True)
@@ -162,14 +162,14 @@ def judge_text(arguments, port, _):
     """The template as it was shipped: the model writes its calls as text, and the server reads none of them."""
     model = model_at(port, "qwen2.5-coder-1.5b-instruct")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
-        return judge_questions("text", ask_all("text", gateway), TEXT)
+        return judge_questions("text", ask_all(arguments, "text", gateway), TEXT)
 
 
 def judge_native(arguments, port, _):
     """A template whose calls the server reads, streamed."""
     model = model_at(port, "qwen2.5-coder-1.5b-instruct", text="off")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
-        return judge_questions("native", ask_all("native", gateway, stream=True), NATIVE)
+        return judge_questions("native", ask_all(arguments, "native", gateway, stream=True), NATIVE)
 
 
 def judge_many(arguments, port, exchanges):
@@ -211,7 +211,7 @@ def judge_prompt(arguments, port, exchanges):
     question answered."""
     model = model_at(port, "smollm2-135m-instruct", toolUse="prompt")
     with serving_gateway(arguments, model, few_servers(arguments.fixture)) as gateway:
-        outcomes = ask_all("prompt", gateway)
+        outcomes = ask_all(arguments, "prompt", gateway)
     replies = [is_well_formed(request, answer) for request, answer in exchanges]
     answered = sum(bool(outcome.text) for outcome in outcomes)
     ran = sum(any("code" not in call for call in outcome.calls) for outcome in outcomes)
@@ -280,6 +280,7 @@ def main():
     parser.add_argument("--data", help="folder with corpus/ (default: ../shared, else target/data)")
     checks = ",".join(CHECKS)
     parser.add_argument("--only", default=checks, metavar="CHECKS", help=f"comma-separated checks (default: {checks})")
+    parser.add_argument("--held-out", action="store_true", help="ask the questions that nothing was tuned on")
     parser.add_argument("--transcripts", help="folder for what gateway and model said to each other")
     conclude(judge, parser)
 
