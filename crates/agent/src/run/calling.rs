@@ -190,7 +190,7 @@ impl Run<'_> {
             duration: outcome.duration,
         };
         self.finished.calls.push(report.clone());
-        self.emit(Event::CallEnds(report)).await
+        self.emit(Event::CallEnds(Box::new(report))).await
     }
 }
 

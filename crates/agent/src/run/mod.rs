@@ -66,7 +66,7 @@ pub enum Event {
         arguments: String,
     },
     /// A call is over.
-    CallEnds(CallReport),
+    CallEnds(Box<CallReport>),
     /// The model has said all that it says in this round.
     RoundEnds {
         /// Which one, from 1.

@@ -325,7 +325,7 @@ impl Session {
                 if self.calls.len() >= LISTED_CALLS {
                     self.calls.pop_front();
                 }
-                self.calls.push_back(report);
+                self.calls.push_back(*report);
                 self.screen.wait_for(&format!("waiting for {}", self.models.name));
                 Ok(())
             }
