@@ -24,19 +24,36 @@ class Calls:
             return taken
 
 
+class JsonHandler(http.server.BaseHTTPRequestHandler):
+    """Reads and writes JSON, and logs nothing."""
+
+    protocol_version = "HTTP/1.1"
+    # Without this, a small answer waits for the peer's acknowledgement of its head.
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def body(self):
+        return json.loads(self.rfile.read(int(self.headers["content-length"])))
+
+    def answer(self, status, body):
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
 @contextlib.contextmanager
 def serving_corpus(tools):
     """Serves `{server: [definition]}`, each server under its own path: what the configuration says about them, and the calls."""
     calls = Calls()
 
-    class Server(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Without this, a small answer waits for the peer's acknowledgement of its head.
-        wbufsize = -1
-        disable_nagle_algorithm = True
-
+    class Server(JsonHandler):
         def do_POST(self):
-            message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            message = self.body()
             if "id" not in message:
                 return self.answer(202, b"")
             return self.answer(200, json.dumps({"jsonrpc": "2.0", "id": message["id"], **self.result(message)}).encode())
@@ -59,16 +76,6 @@ def serving_corpus(tools):
             self.answer(405, b"")
 
         do_DELETE = do_GET
-
-        def answer(self, status, body):
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
 
     with listening(Server) as port:
         address = f"http://127.0.0.1:{port}"

@@ -6,11 +6,10 @@ calls it. Where nothing helps, it says so. Everything that it knows is in the re
 """
 
 import contextlib
-import http.server
 import json
 import re
 
-from corpus_servers import listening
+from corpus_servers import JsonHandler, listening
 
 # How many tools the second search asks for; the first takes what it is given.
 MORE = 20
@@ -95,13 +94,9 @@ def serving_model(tasks, names):
     by_question = {task["ask"]: task for task in tasks}
     rounds = []
 
-    class Model(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1
-        disable_nagle_algorithm = True
-
+    class Model(JsonHandler):
         def do_POST(self):
-            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            request = self.body()
             rounds.append(Round(request))
             messages = request["messages"]
             task = by_question[next(text_of(m["content"]) for m in messages if m["role"] == "user")]
@@ -116,15 +111,7 @@ def serving_model(tasks, names):
             choice = {"index": 0, "message": message, "finish_reason": reason}
             usage = {"prompt_tokens": rounds[-1].tokens, "completion_tokens": 1, "total_tokens": rounds[-1].tokens + 1}
             body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-            body = json.dumps(body).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
+            self.answer(200, json.dumps(body).encode())
 
     with listening(Model) as port:
         yield port, rounds
