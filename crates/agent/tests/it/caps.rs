@@ -348,7 +348,8 @@ async fn streams_say_the_same_at_a_bound() {
 async fn arguments_that_are_no_json_are_told_to_the_model() {
     for wire in Wire::ALL.iter().copied() {
         for stream in [false, true] {
-            let call = Reply::new().call_with_text("call00001", "add", "{\"a\": 15, \"b\":");
+            // What is there would do, so that only its missing end can be the reason.
+            let call = Reply::new().call_with_text("call00001", "add", "{\"a\": 15, \"b\": 27");
             let script = Script::new().reply(call).reply(Reply::new().text("I see."));
             let server = ModelServer::start(wire, script).await.unwrap();
             let text = Gateway::over(wire, &server).text(stream).await;

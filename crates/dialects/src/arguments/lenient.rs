@@ -24,6 +24,8 @@ pub(super) struct Repaired {
     pub(super) repairs: BTreeSet<Repair>,
     /// A member that stands twice in one object.
     pub(super) repeated: Option<String>,
+    /// Whether it has an end, and no other object stands beside it.
+    pub(super) is_whole: bool,
 }
 
 /// The first object in `text`.
@@ -33,7 +35,7 @@ pub(super) fn parse_lenient(text: &str) -> Option<Repaired> {
 
 fn parse_layer(text: &str, layer: u32) -> Option<Repaired> {
     if let Ok(Value::Object(object)) = from_str(text) {
-        return Some(Repaired { object, ..Repaired::default() });
+        return Some(Repaired { object, is_whole: true, ..Repaired::default() });
     }
     if layer < MAX_LAYERS
         && text.trim_start().starts_with('"')
@@ -67,7 +69,8 @@ fn read_from(before: &str, rest: &str, end: usize) -> Option<Repaired> {
     if !is_fence_or_blank(before) || !is_fence_or_blank(after) {
         used.insert(Repair::SurroundingText);
     }
-    Some(Repaired { object, repairs: used, repeated: reader.repeated })
+    let is_whole = !reader.truncated && !before.contains('{') && !after.contains('{');
+    Some(Repaired { object, repairs: used, repeated: reader.repeated, is_whole })
 }
 
 /// Whether nothing stands there but at most a fence and its language.

@@ -41,6 +41,9 @@ pub enum BadArguments {
     Raw,
     /// Mend them, and refuse what cannot be mended.
     Repair,
+    /// Mend them if all of them are there: not if they were cut off, nor if another object stands beside them. For whoever runs calls
+    /// without a person who looks at them first.
+    RepairWhole,
 }
 
 /// One way in which arguments were mended, in the order of the ladder.
@@ -139,7 +142,7 @@ pub fn parse_arguments(arguments: &Arguments, bad: BadArguments) -> Result<Parse
         Arguments::Text(text) | Arguments::Json(Value::String(text)) => parse_text(text, bad),
         Arguments::Json(other) => match bad {
             BadArguments::Raw => Ok(raw(other.to_string())),
-            BadArguments::Error | BadArguments::Repair => {
+            BadArguments::Error | BadArguments::Repair | BadArguments::RepairWhole => {
                 Err(ArgumentError::NotObject { got: kind_name(other) })
             }
         },
@@ -168,11 +171,13 @@ fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
     match (bad, &problem) {
         (BadArguments::Raw, _) => Ok(raw(text.to_owned())),
         // No repair can know which of two values was meant.
-        (BadArguments::Error, _) | (BadArguments::Repair, ArgumentError::Repeated { .. }) => Err(problem),
-        (BadArguments::Repair, _) => match parse_lenient(text) {
+        (BadArguments::Error, _) | (_, ArgumentError::Repeated { .. }) => Err(problem),
+        (BadArguments::Repair | BadArguments::RepairWhole, _) => match parse_lenient(text) {
             Some(Repaired { repeated: Some(name), .. }) => {
                 Err(ArgumentError::Repeated { cause: repeated(&name) })
             }
+            // What the model would have written next is a guess, and so is which of two objects it meant.
+            Some(Repaired { is_whole: false, .. }) if bad == BadArguments::RepairWhole => Err(problem),
             Some(Repaired { object, repairs, .. }) => {
                 Ok(Parsed { object, repairs: repairs.into_iter().collect(), raw: false })
             }

@@ -28,7 +28,7 @@ fn raw(object: Value) -> Result<Parsed, ArgumentError> {
 
 #[test]
 fn absent_arguments_mean_none_in_every_mode() {
-    for bad in [BadArguments::Error, BadArguments::Raw, BadArguments::Repair] {
+    for bad in [BadArguments::Error, BadArguments::Raw, BadArguments::Repair, BadArguments::RepairWhole] {
         for none in [Arguments::Missing, Arguments::Json(Value::Null), text(""), text(" \n"), text("null")] {
             assert_eq!(parse_arguments(&none, bad), parsed(json!({}), &[]), "{none:?} {bad:?}");
         }
@@ -70,6 +70,26 @@ fn forms_of_arguments_in_error_and_raw_mode() {
         let got = parse_arguments(&arguments, BadArguments::Error).map_err(|error| error.to_string());
         assert_eq!(got, strict, "{arguments:?}");
         assert_eq!(parse_arguments(&arguments, BadArguments::Raw), lenient, "{arguments:?}");
+    }
+}
+
+#[test]
+fn arguments_that_are_not_whole_are_mended_only_on_request() {
+    for (input, is_whole) in [
+        ("{'a': 15, 'b': 27,}", true),
+        ("```json\n{\"a\":1}\n```", true),
+        ("Sure! {\"a\":1} Done.", true),
+        (r#""{\"a\":1}""#, true),
+        (r#"{"key":"/home/ann/pro","value":"x"#, false),
+        (r#"{"a":15,"b":27"#, false),
+        (r#"{"text":"a"}{"text":"b"}"#, false),
+        (r#"Not {"a":2} but {"a":1}"#, false),
+    ] {
+        let mended = parse_arguments(&text(input), BadArguments::Repair);
+        assert!(mended.is_ok(), "{input}");
+        let strict = parse_arguments(&text(input), BadArguments::Error);
+        let expected = if is_whole { mended } else { strict };
+        assert_eq!(parse_arguments(&text(input), BadArguments::RepairWhole), expected, "{input}");
     }
 }
 

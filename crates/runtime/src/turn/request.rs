@@ -128,7 +128,7 @@ impl TurnOptions {
             text: None,
             coerce: true,
             fill: false,
-            bad_arguments: BadArguments::Repair,
+            bad_arguments: BadArguments::RepairWhole,
             mode: ResultMode::Raw,
             style: ErrorStyle::Plain,
             results: ResultOptions::default(),
