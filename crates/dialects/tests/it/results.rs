@@ -350,12 +350,12 @@ fn emptiness_is_said_as_the_dialect_does() {
         check_content(
             result.clone(),
             &[
-                ("openai-chat", json!("(no output)")),
-                ("openai-responses", json!("(no output)")),
-                ("mistral", json!("(no output)")),
-                ("cohere", json!("(no output)")),
-                ("ollama", json!("(no output)")),
-                ("bedrock", json!([{"text": "(no output)"}])),
+                ("openai-chat", json!("(No response)")),
+                ("openai-responses", json!("(No response)")),
+                ("mistral", json!("(No response)")),
+                ("cohere", json!("(No response)")),
+                ("ollama", json!("(No response)")),
+                ("bedrock", json!([{"text": "(No response)"}])),
                 ("gemini", json!({"output": ""})),
             ],
         );

@@ -6,7 +6,7 @@ use super::piece::{Media, MediaKind, Source, is_base64};
 use crate::wire::Members as _;
 
 /// Stands for a result without content.
-pub(crate) const EMPTY: &str = "(no output)";
+pub(crate) const EMPTY: &str = "(No response)";
 
 /// Stands for a failure without a message.
 pub(crate) const EMPTY_ERROR: &str = "the tool failed and gave no message";
