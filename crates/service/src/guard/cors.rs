@@ -8,16 +8,19 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 /// What callers may send. `mcp-param-…` cannot be listed: tools choose what stands behind it.
 const HEADERS: &str = "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, mcp-method, mcp-name, \
-                       mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key, x-correlation-id, x-gateway-tools";
+                       mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key, x-correlation-id, x-gateway-continue, \
+                       x-gateway-events, x-gateway-tools";
+/// OpenAI's own client sends a dozen of these about itself.
+const CLIENT_PREFIX: &str = "x-stainless-";
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "etag, idempotent-replayed, link, mcp-protocol-version, mcp-session-id, retry-after, traceparent, www-authenticate, \
-     x-cache, x-correlation-id, x-log-last-id, x-model-unknown, x-parameters-unknown, x-servers-missing, x-servers-stale, \
-     x-tool-dialect, x-tool-tokens, x-tool-tokens-saved, x-tools-not-strict, x-tools-omitted, x-tools-quarantined, \
+     x-cache, x-correlation-id, x-gateway-personal-data, x-log-last-id, x-model-unknown, x-parameters-unknown, \
+     x-result-bytes, x-result-next, x-result-offset, x-servers-missing, x-servers-stale, x-tool-dialect, x-tool-tokens, x-tool-tokens-saved, x-tools-not-strict, x-tools-omitted, x-tools-quarantined, \
      x-tools-verbatim",
 );
 const MINUTES: HeaderValue = HeaderValue::from_static("600");
 
-/// Most parameters of tools in the headers of one request that are allowed by name.
+/// Most headers of one request that are allowed because of how their names begin.
 const PARAMETERS: usize = 64;
 
 /// Whether a browser asks if it may send a request.
@@ -38,13 +41,17 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Response {
     response
 }
 
-/// The headers that may be sent, with the parameters of tools that the browser asks for (MCP 2026-07-28, SEP-2243).
+/// The headers that may be sent, with those that the browser asks for and that cannot be listed: parameters of tools
+/// (MCP 2026-07-28, SEP-2243), and what clients say of themselves.
 fn allowed_headers(asked: &HeaderMap) -> HeaderValue {
     let mut allowed = HEADERS.to_owned();
     let wanted = asked.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS).iter();
     let names = wanted.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     let parameters = names.filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok());
-    for name in parameters.filter(|name| name.as_str().starts_with(PARAMETER_PREFIX)).take(PARAMETERS) {
+    let is_known = |name: &HeaderName| {
+        [PARAMETER_PREFIX, CLIENT_PREFIX].iter().any(|prefix| name.as_str().starts_with(prefix))
+    };
+    for name in parameters.filter(is_known).take(PARAMETERS) {
         allowed.push_str(", ");
         allowed.push_str(name.as_str());
     }

@@ -20,7 +20,7 @@ async fn a_page_may_send_what_mcp_needs() {
     let service = service().await;
     let asked = format!(
         "{PAGE}access-control-request-method: POST\r\naccess-control-request-headers: content-type, Mcp-Param-Region, \
-         mcp-param-a b, x-other\r\n"
+         X-Stainless-Lang, mcp-param-a b, x-other\r\n"
     );
     let answer = service.send("OPTIONS", "/mcp", &asked, "").await;
     assert_eq!(answer.status, 204);
@@ -36,6 +36,10 @@ async fn a_page_may_send_what_mcp_needs() {
             "mcp-param-region",
             "mcp-protocol-version",
             "mcp-session-id",
+            "x-gateway-continue",
+            "x-gateway-events",
+            "x-gateway-tools",
+            "x-stainless-lang",
         ],
     );
     assert!(!allowed.unwrap_or_default().contains("x-other"), "{allowed:?}");
