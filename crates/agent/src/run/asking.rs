@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::text::Notations;
 use gateway_dialects::calls::{Reply, TextScan};
-use gateway_dialects::history::{Message, TranslatedTools};
+use gateway_dialects::history::TranslatedTools;
 use gateway_dialects::requests::ToolChoice;
 use gateway_dialects::stream::StreamEvent;
 
@@ -108,7 +108,7 @@ impl<'a> Asking<'a> {
     pub(super) async fn ask(
         &mut self,
         history: &History,
-        nudge: Option<Message>,
+        nudge: Option<&str>,
         request: &AgentRequest,
         is_first: bool,
         mut events: Events<'_>,
@@ -119,11 +119,7 @@ impl<'a> Asking<'a> {
             other => other,
         };
         let history = match nudge {
-            Some(nudge) => {
-                let mut nudged = history.clone();
-                nudged.added.push(nudge);
-                Cow::Owned(nudged)
-            }
+            Some(nudge) => Cow::Owned(history.nudged(nudge)),
             None => Cow::Borrowed(history),
         };
         loop {

@@ -82,7 +82,7 @@ pub enum Event {
 pub enum Stop {
     /// The model answered.
     Answered,
-    /// The model's answer was cut off, in its API's word.
+    /// The model's answer was cut off: `length` or `content_filter`, whatever its API calls it.
     Cut(String),
     /// The caller has to run calls of its own.
     CallersTurn,
@@ -223,9 +223,10 @@ impl<'a> Run<'a> {
                 self.stop_at(bound).await?;
                 break;
             }
-            let nudge = (nudges > 0).then(|| Message::new(Role::User, Content::Text(NUDGE.to_owned())));
-            let Some(reply) = self.ask(nudge).await? else { continue };
-            if reply.calls.is_empty() && reply.refused.is_empty() && reply.text.trim().is_empty() {
+            let Some(reply) = self.ask((nudges > 0).then_some(NUDGE)).await? else { continue };
+            let is_empty = reply.calls.is_empty() && reply.refused.is_empty() && reply.text.trim().is_empty();
+            // An answer that the API withholds or cuts off is not there the next time either.
+            if is_empty && reply.stop.as_deref().and_then(cut_by).is_none() {
                 if nudges == NUDGES {
                     let model = self.finished.model.clone();
                     return Err(AgentError::Empty { model, times: NUDGES + 1 });
@@ -266,7 +267,7 @@ impl<'a> Run<'a> {
     }
 
     /// Asks the model for one reply, and passes it on as it comes. `None` if the time is over.
-    async fn ask(&mut self, nudge: Option<Message>) -> Result<Option<Reply>, AgentError> {
+    async fn ask(&mut self, nudge: Option<&str>) -> Result<Option<Reply>, AgentError> {
         let is_first = self.finished.rounds.is_empty();
         let before =
             Before { text: !self.finished.text.is_empty(), reasoning: !self.finished.reasoning.is_empty() };
@@ -313,10 +314,8 @@ impl<'a> Run<'a> {
             return self.obey(verdict).await;
         }
         if reply.calls.is_empty() {
-            self.finished.stop = match reply.stop {
-                Some(word) if is_cut(&word) => Stop::Cut(word),
-                Some(_) | None => Stop::Answered,
-            };
+            let cut = reply.stop.as_deref().and_then(cut_by);
+            self.finished.stop = cut.map_or(Stop::Answered, |word| Stop::Cut(word.to_owned()));
             return Ok(true);
         }
         let (own, foreign): (Vec<ToolCall>, Vec<ToolCall>) = reply.calls.into_iter().partition(owns);
@@ -372,9 +371,29 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether an API says with this word that an answer is not all that the model wanted to say.
-fn is_cut(word: &str) -> bool {
-    matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
+/// Why an answer is not all that the model wanted to say, by its API's word, in that of Chat Completions.
+fn cut_by(word: &str) -> Option<&'static str> {
+    match word {
+        "length"
+        | "max_tokens"
+        | "MAX_TOKENS"
+        | "max_output_tokens"
+        | "incomplete"
+        | "model_length"
+        | "model_context_window_exceeded" => Some("length"),
+        "content_filter"
+        | "content_filtered"
+        | "guardrail_intervened"
+        | "refusal"
+        | "SAFETY"
+        | "RECITATION"
+        | "PROHIBITED_CONTENT"
+        | "BLOCKLIST"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "ERROR_TOXIC" => Some("content_filter"),
+        _ => None,
+    }
 }
 
 /// A call that was written as text, in the form of Chat Completions, for whoever keeps the conversation.

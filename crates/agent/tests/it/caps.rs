@@ -240,35 +240,6 @@ async fn polling_goes_on_while_results_change() {
     assert!(results(&finished).iter().all(|result| !result.contains("the same result")));
 }
 
-#[tokio::test]
-async fn empty_answers_are_asked_about_twice_and_are_an_error_then() {
-    for wire in Wire::ALL.iter().copied() {
-        for stream in [false, true] {
-            let server = ModelServer::start(wire, Script::new().last(Reply::new())).await.unwrap();
-            let error = Gateway::over(wire, &server).text(stream).await.unwrap_err();
-            assert_eq!(error.to_string(), "model `m` gave an empty answer 3 times", "{wire:?}");
-            let nudged: Vec<bool> = server
-                .requests()
-                .iter()
-                .map(|request| String::from_utf8_lossy(&request.raw).contains("Your last answer was empty."))
-                .collect();
-            assert_eq!(nudged, [false, true, true], "{wire:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_question_about_an_empty_answer_does_not_stay_in_the_conversation() {
-    let call = Reply::new().call("call00001", "add", json!({"a": 1, "b": 2}));
-    let script = Script::new().reply(Reply::new()).reply(call).reply(Reply::new().text("3."));
-    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
-    assert_eq!(Gateway::over(Wire::Chat, &server).text(false).await.unwrap(), "3.");
-    let last = server.requests().pop().unwrap().body;
-    let roles: Vec<&Value> =
-        last["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
-    assert_eq!(roles, ["user", "assistant", "tool"]);
-}
-
 /// What a request says of the choice of tools, as text.
 fn choice(body: &Value) -> String {
     let members = ["tool_choice", "function_call", "toolConfig"].map(|key| &body[key]);
