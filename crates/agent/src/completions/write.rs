@@ -159,7 +159,7 @@ pub(super) fn call_report(call: &CallReport) -> Value {
         "tool_name": call.name, "arguments": parsed(&call.arguments), "result": call.result, "id": call.id,
         "duration_ms": u64::try_from(call.duration.as_millis()).unwrap_or(u64::MAX),
     });
-    for (key, value) in [("server", &call.server), ("tool", &call.tool)] {
+    for (key, value) in [("server", &call.server), ("tool", &call.tool), ("result_id", &call.result_id)] {
         if let Some(value) = value {
             entry[key] = value.clone().into();
         }

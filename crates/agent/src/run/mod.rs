@@ -7,6 +7,7 @@ mod limits;
 mod next_step;
 mod reader;
 mod request;
+mod result_parts;
 mod shown;
 
 use std::sync::Arc;
