@@ -196,7 +196,7 @@ fn tool_call(call: &ToolCall) -> Value {
 fn usage_of(usage: Usage) -> Value {
     let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
     json!({
-        "prompt_tokens": input_tokens, "completion_tokens": output_tokens, "total_tokens": input_tokens + output_tokens,
+        "prompt_tokens": input_tokens, "completion_tokens": output_tokens, "total_tokens": input_tokens.saturating_add(output_tokens),
         "prompt_tokens_details": {"cached_tokens": cached_tokens},
     })
 }

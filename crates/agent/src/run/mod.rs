@@ -253,10 +253,10 @@ impl<'a> Run<'a> {
     /// The bound that was reached, if one was.
     fn reached(&self) -> Option<Bound> {
         let limits = &self.agent.limits;
-        let tokens = self.finished.usage.input_tokens + self.finished.usage.output_tokens;
+        let tokens = self.finished.usage.input_tokens.saturating_add(self.finished.usage.output_tokens);
         if self.finished.rounds.len() >= limits.rounds {
             Some(Bound::Rounds(limits.rounds))
-        } else if self.finished.calls.len() >= limits.calls {
+        } else if self.finished.calls.len() > limits.calls {
             Some(Bound::Calls(limits.calls))
         } else if let Some(most) = limits.tokens.filter(|most| tokens >= *most) {
             Some(Bound::Tokens(most))
@@ -282,9 +282,9 @@ impl<'a> Run<'a> {
         let usage = reply.usage.unwrap_or_default();
         self.finished.rounds.push(usage);
         let total = &mut self.finished.usage;
-        total.input_tokens += usage.input_tokens;
-        total.output_tokens += usage.output_tokens;
-        total.cached_tokens += usage.cached_tokens;
+        total.input_tokens = total.input_tokens.saturating_add(usage.input_tokens);
+        total.output_tokens = total.output_tokens.saturating_add(usage.output_tokens);
+        total.cached_tokens = total.cached_tokens.saturating_add(usage.cached_tokens);
         self.asking.name(&mut self.finished.model, &mut self.finished.ignored);
         self.emit(Event::RoundEnds { round: self.finished.rounds.len(), usage }).await?;
         Ok(Some(reply))

@@ -104,9 +104,22 @@ async fn endless(wire: Wire) -> ModelServer {
 async fn calls_are_counted_over_all_rounds() {
     let finished = answer(&agent(different_calls(20), done(), limits(|limits| limits.calls = 4))).await;
     let finished = finished.unwrap();
-    assert_eq!(finished.calls.len(), 4);
+    let shown: Vec<&str> = finished.calls.iter().map(|call| call.result.as_str()).collect();
+    assert_eq!(shown[..4], ["done"; 4]);
+    assert_eq!(shown[4..], ["The call was not made: there were too many calls for this message."]);
     assert_eq!(finished.text, "Sorry, this query requires more than 4 tool calls.");
     assert_eq!(finished.stop, Stop::Limit("exceeded max calls (4)".to_owned()));
+}
+
+#[tokio::test]
+async fn a_model_answers_after_as_many_calls_as_are_allowed() {
+    for count in [1, 3] {
+        let replies = different_calls(count).into_iter().chain([vec![said("There.")]]);
+        let bounds = limits(|limits| limits.calls = count);
+        let finished = answer(&agent(replies, done(), bounds)).await.unwrap();
+        assert_eq!((finished.stop, finished.text.as_str()), (Stop::Answered, "There."), "{count}");
+        assert_eq!(finished.calls.len(), count);
+    }
 }
 
 #[tokio::test]
