@@ -37,6 +37,8 @@ pub(super) struct Asking<'a> {
     /// Whether the model is offered the tool that reads long results, behind all others.
     has_reader: bool,
     ignored: Vec<String>,
+    /// The reply that is being read, as far as it came.
+    reply: Reply,
     /// What the operator should know.
     pub(super) notices: Vec<String>,
 }
@@ -56,6 +58,7 @@ impl<'a> Asking<'a> {
             offered: None,
             has_reader: false,
             ignored: Vec::new(),
+            reply: Reply::default(),
             notices: Vec::new(),
         }
     }
@@ -74,6 +77,11 @@ impl<'a> Asking<'a> {
     pub(super) fn is_reader(&self, name: &str) -> bool {
         let is_taken = || self.offered.as_ref().is_some_and(|(_, offer)| offer.offered.is_offered(name));
         self.has_reader && name == READ_RESULT && !is_taken()
+    }
+
+    /// What has come of a reply that is not waited for any longer.
+    pub(super) fn take_unfinished(&mut self) -> Reply {
+        std::mem::take(&mut self.reply)
     }
 
     /// In which notations the model writes calls as text.
@@ -188,14 +196,16 @@ impl<'a> Asking<'a> {
     }
 
     /// Reads a reply to its end.
-    async fn read(&self, answer: Answer, events: &mut Events<'_>) -> Result<Reply, Broken> {
-        let mut reply = Reply::default();
+    async fn read(&mut self, answer: Answer, events: &mut Events<'_>) -> Result<Reply, Broken> {
+        self.reply = Reply::default();
         let mut stream = answer.events;
         let mut has_begun = false;
         while let Some(event) = stream.next().await {
             let event = match event {
                 // Models that think aloud leave empty lines behind their thoughts.
-                Ok(StreamEvent::Text(text)) if reply.text.is_empty() && !reply.reasoning.is_empty() => {
+                Ok(StreamEvent::Text(text))
+                    if self.reply.text.is_empty() && !self.reply.reasoning.is_empty() =>
+                {
                     match text.trim_start() {
                         "" => continue,
                         rest => StreamEvent::Text(rest.to_owned()),
@@ -214,14 +224,14 @@ impl<'a> Asking<'a> {
                 has_begun = true;
                 events.emit(shown).await.map_err(Broken::Begun)?;
             }
-            if let Err(error) = reply.take(event) {
+            if let Err(error) = self.reply.take(event) {
                 let failure = ModelFailure::Malformed(error.to_string());
                 let error = ModelError { model: self.model_name(), failure };
                 return Err(if has_begun { Broken::Begun(error.into()) } else { Broken::Untouched(error) });
             }
         }
-        reply.name_notation();
-        Ok(reply)
+        self.reply.name_notation();
+        Ok(self.take_unfinished())
     }
 
     /// Whether another attempt may do better: with careful tools, or with the next model.

@@ -179,6 +179,8 @@ struct Run<'a> {
     keeper: Option<Keeper>,
     /// How often results of written calls were added.
     written_results: usize,
+    /// What the model had said of a reply when the time was over.
+    unfinished: String,
     finished: Finished,
 }
 
@@ -195,6 +197,7 @@ impl<'a> Run<'a> {
             bad_calls: BadCalls::new(agent.limits.bad_calls),
             keeper: agent.results.clone().map(|results| Keeper { results, owner: request.owner.clone() }),
             written_results: 0,
+            unfinished: String::new(),
             finished: Finished {
                 text: String::new(),
                 reasoning: String::new(),
@@ -275,10 +278,15 @@ impl<'a> Run<'a> {
         let journal = self.request.journal.as_deref();
         let events = Events { sender: self.events.as_ref(), before, journal };
         let asked = self.asking.ask(&self.history, nudge, &self.request, is_first, events);
-        let reply = match tokio::time::timeout_at(self.deadline, asked).await {
-            Ok(reply) => reply?,
-            Err(_) => return Ok(None),
+        let Ok(reply) = tokio::time::timeout_at(self.deadline, asked).await else {
+            // What was passed on was said.
+            let Reply { text, reasoning, .. } = self.asking.take_unfinished();
+            append(&mut self.finished.text, &text);
+            append(&mut self.finished.reasoning, &reasoning);
+            self.unfinished = text;
+            return Ok(None);
         };
+        let reply = reply?;
         let usage = reply.usage.unwrap_or_default();
         self.finished.rounds.push(usage);
         let total = &mut self.finished.usage;
@@ -355,7 +363,10 @@ impl<'a> Run<'a> {
         let shown = if self.finished.text.is_empty() { text.clone() } else { format!("{BETWEEN}{text}") };
         self.emit(Event::Text(shown)).await?;
         append(&mut self.finished.text, &text);
-        self.add(Message::new(Role::Assistant, Content::Text(text))).await
+        // One message: two replies in a row are more than some models take.
+        let mut said = std::mem::take(&mut self.unfinished);
+        append(&mut said, &text);
+        self.add(Message::new(Role::Assistant, Content::Text(said))).await
     }
 
     /// Adds a message to the conversation, once it is kept.

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt as _, future};
+use futures_util::{FutureExt as _, StreamExt as _, future, stream};
 use gateway_agent::{
-    Agent, AgentError, AgentRequest, Answer, Ask, Finished, Limits, Model, ModelError, ScriptedModel, Stop,
-    Toolbox,
+    Agent, AgentError, AgentRequest, Answer, Ask, Event, Finished, Limits, Model, ModelError, ScriptedModel,
+    Stop, Toolbox,
 };
 use gateway_config::OnLimit;
 use gateway_dialects::calls::Arguments;
-use gateway_dialects::history::Role;
+use gateway_dialects::history::{Content, Message, Role};
 use gateway_dialects::stream::{StreamEvent, Usage};
 use gateway_dialects::{Dialect, Dialects};
 use gateway_testkit::models::{Behaviour, ModelServer, Reply, Script, Wire};
@@ -147,6 +147,54 @@ async fn tokens_are_counted_over_all_rounds() {
     assert_eq!(finished.rounds.len(), 3);
     assert_eq!(finished.text, "Sorry, this query requires more than 200 tokens.");
     assert_eq!(finished.stop, Stop::Limit("exceeded max tokens (200)".to_owned()));
+}
+
+#[tokio::test]
+async fn counts_beyond_all_numbers_are_the_highest_number() {
+    let huge =
+        || StreamEvent::Usage(Usage { input_tokens: u64::MAX, output_tokens: 9, cached_tokens: u64::MAX });
+    let replies = [vec![called("c1", "step", &json!({})), huge()], vec![said("There."), huge()]];
+    let finished = answer(&agent(replies, done(), Limits::default())).await.unwrap();
+    let expected = Usage { input_tokens: u64::MAX, output_tokens: 18, cached_tokens: u64::MAX };
+    assert_eq!((finished.text.as_str(), finished.usage), ("There.", expected));
+}
+
+/// A model that begins to answer and never ends.
+#[derive(Debug)]
+struct Hesitant(Arc<Dialect>);
+
+impl Model for Hesitant {
+    fn name(&self) -> &'static str {
+        "hesitant"
+    }
+
+    fn dialect(&self) -> &Arc<Dialect> {
+        &self.0
+    }
+
+    fn ask<'a>(&'a self, _ask: Ask<'a>) -> BoxFuture<'a, Result<Answer, ModelError>> {
+        let begun = [StreamEvent::Reasoning("Well.".to_owned()), said("The answer "), said("begins and")];
+        let events = stream::iter(begun.map(Ok)).chain(stream::pending()).boxed();
+        async { Ok(Answer { events, ignored: Vec::new() }) }.boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_when_the_time_is_over_stays_everywhere() {
+    let dialect = Arc::new(Dialects::builtin().get("openai-chat").unwrap());
+    let agent = Agent::new(vec![Arc::new(Hesitant(dialect))], done(), Limits::default());
+    let (sender, mut events) = tokio::sync::mpsc::channel(100);
+    let finished = agent.run(AgentRequest::of_user("Go"), sender).await.unwrap();
+    let mut streamed = String::new();
+    while let Some(event) = events.recv().await {
+        if let Event::Text(text) = event {
+            streamed.push_str(&text);
+        }
+    }
+    let expected = "The answer begins and\n\nSorry, this query takes longer than 600s.";
+    assert_eq!((streamed.as_str(), finished.text.as_str()), (expected, expected));
+    assert_eq!(finished.reasoning, "Well.");
+    assert_eq!(finished.added, [Message::new(Role::Assistant, Content::Text(expected.to_owned()))]);
 }
 
 /// A model that never answers.
