@@ -73,9 +73,12 @@ impl<'a> Asking<'a> {
         self.has_reader = true;
     }
 
-    /// Whether a call of this name is of that tool. A tool of the same name that was offered before it comes first.
+    /// Whether a call of this name is of that tool. A tool of the same name that was offered before it comes first, ours or the caller's.
     pub(super) fn is_reader(&self, name: &str) -> bool {
-        let is_taken = || self.offered.as_ref().is_some_and(|(_, offer)| offer.offered.is_offered(name));
+        let is_taken = || {
+            let offer = self.offered.as_ref().map(|(_, offer)| offer);
+            offer.is_some_and(|offer| offer.offered.is_offered(name) || !self.tools.owns(offer, name))
+        };
         self.has_reader && name == READ_RESULT && !is_taken()
     }
 
