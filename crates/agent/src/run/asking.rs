@@ -247,7 +247,10 @@ impl<'a> Asking<'a> {
             return true;
         }
         let next = self.models.get(self.current + 1);
-        let is_lost = error.failure.is_passing() || matches!(error.failure, ModelFailure::Malformed(_));
+        // A key or a name that this API does not know says nothing about the next one.
+        let is_closed = matches!(error.failure, ModelFailure::Status { status: 401 | 403 | 404, .. });
+        let is_lost =
+            error.failure.is_passing() || is_closed || matches!(error.failure, ModelFailure::Malformed(_));
         if let (true, Some(next)) = (is_lost, next) {
             tracing::warn!(%error, next = next.name(), "The next model is asked.");
             self.notices.push(format!("{error}; model `{}` was asked", next.name()));
