@@ -276,12 +276,11 @@ impl<'a> Asking<'a> {
 /// Whether an API's words are about a tool or its schema. A tool may be called like a common word, so that its name counts only if it is
 /// quoted, follows a word for tools, or is no word of a language.
 fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
-    const PLACES: [&str; 8] = [
+    const PLACES: [&str; 7] = [
         "tools[",
         "tools.",
         "function_declarations",
         "functiondeclarations",
-        "parameters",
         "$ref",
         "tool definition",
         "functions[",
@@ -292,6 +291,14 @@ fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
     const BEFORE_NAMES: [&str; 6] = ["tool", "tools", "function", "functions", "name", "named"];
     let lower = message.to_lowercase();
     if PLACES.iter().any(|place| lower.contains(place)) {
+        return true;
+    }
+    // Settings of a request are parameters too.
+    let is_about_tools = || lower.contains("tool") || lower.contains("function");
+    if lower
+        .match_indices("parameters")
+        .any(|(at, word)| is_in_path(&lower, at, word.len()) || is_about_tools())
+    {
         return true;
     }
     if lower.contains("schema") && !OTHER_SCHEMAS.iter().any(|other| lower.contains(other)) {
@@ -319,6 +326,18 @@ fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
         before = name;
     }
     false
+}
+
+/// Whether a word is a step of a path such as `tools.0.parameters.properties`.
+fn is_in_path(text: &str, at: usize, length: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let mut after = text.get(at + length..).unwrap_or_default().chars();
+    let mut goes_on = || match after.next() {
+        Some('[') => true,
+        Some('.' | '/') => after.next().is_some_and(char::is_alphanumeric),
+        Some(_) | None => false,
+    };
+    before.ends_with(['.', '/', ']']) || goes_on()
 }
 
 /// Bytes of the first character.
@@ -374,6 +393,12 @@ mod tests {
             ("Invalid schema for response_format 'add'", true),
             ("Unsupported value: 'temperature' does not support 0.5 with this model.", false),
             ("added, searching, é add's", false),
+            ("Invalid parameters: max_tokens is too large", false),
+            ("Invalid parameters. Read the manual.", false),
+            ("Unsupported parameters", false),
+            ("request.parameters.properties: unknown keyword", true),
+            ("Invalid parameters for the function: additionalProperties", true),
+            ("('body', 'tools', 0, 'function', 'parameters'): not an object", true),
         ] {
             assert_eq!(names_tools(message, is_offered), expected, "{message}");
         }
