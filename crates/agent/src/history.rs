@@ -3,10 +3,10 @@
 use gateway_dialects::Dialect;
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::history::{
-    Content, Conversation, HistoryOptions, Message, Role, TranslatedTools, from_dialect, to_dialect,
+    Block, Content, Conversation, HistoryOptions, Message, Role, TranslatedTools, from_dialect, to_dialect,
 };
 use gateway_dialects::results::IdMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::chat_dialect::chat_dialect;
 
@@ -85,15 +85,35 @@ impl History {
         write(&all)
     }
 
+    /// The same with more for the model to answer: behind what the user said last, because many chat templates refuse two messages of the
+    /// user in a row.
+    pub(crate) fn nudged(&self, text: &str) -> Self {
+        let mut nudged = self.clone();
+        let is_done = match nudged.added.last_mut() {
+            Some(last) => add_to_user(last, text),
+            None => match nudged.given.iter_mut().rev().find(|segment| !segment.is_empty()) {
+                Some(Segment::Chat(messages)) => {
+                    messages.last_mut().is_some_and(|last| add_to_chat_user(last, text))
+                }
+                Some(Segment::Neutral(messages)) => {
+                    messages.last_mut().is_some_and(|last| add_to_user(last, text))
+                }
+                None => false,
+            },
+        };
+        if !is_done {
+            nudged.added.push(Message::new(Role::User, Content::Text(text.to_owned())));
+        }
+        nudged
+    }
+
     /// The last text of the user before the loop.
     pub(crate) fn request(&self) -> Option<String> {
         let last = |segment: &Segment| match segment {
             Segment::Chat(messages) => {
                 messages.iter().rfind(|message| message["role"] == "user").map(chat_text)
             }
-            Segment::Neutral(messages) => {
-                messages.iter().rfind(|message| message.role == Role::User).map(text_of)
-            }
+            Segment::Neutral(messages) => messages.iter().rfind(|message| is_question(message)).map(text_of),
         };
         self.given.iter().rev().find_map(last)
     }
@@ -102,7 +122,7 @@ impl History {
     /// moves in strides, so that most questions only add to what was there before.
     pub fn questions(&self) -> Vec<String> {
         const STRIDE: usize = 16;
-        let own = self.added.iter().rev().filter(|message| message.role == Role::User).map(text_of);
+        let own = self.added.iter().rev().filter(|message| is_question(message)).map(text_of);
         let given = self.given.iter().rev().flat_map(|segment| -> Vec<String> {
             match segment {
                 Segment::Chat(messages) => {
@@ -110,7 +130,7 @@ impl History {
                     users.map(chat_text).collect()
                 }
                 Segment::Neutral(messages) => {
-                    let users = messages.iter().rev().filter(|message| message.role == Role::User);
+                    let users = messages.iter().rev().filter(|message| is_question(message));
                     users.map(text_of).collect()
                 }
             }
@@ -119,6 +139,47 @@ impl History {
         texts.reverse();
         texts.split_off((texts.len() / STRIDE).saturating_sub(1) * STRIDE)
     }
+}
+
+impl Segment {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Chat(messages) => messages.is_empty(),
+            Self::Neutral(messages) => messages.is_empty(),
+        }
+    }
+}
+
+/// Whether a message is the user's own. Results of calls that were written as text are messages of the user too.
+fn is_question(message: &Message) -> bool {
+    let has_results = |metadata: &Value| metadata.get(WRITTEN_RESULTS).is_some();
+    message.role == Role::User && !message.metadata.as_ref().is_some_and(has_results)
+}
+
+/// Adds a text to a message of the user; says whether it is one.
+fn add_to_user(message: &mut Message, text: &str) -> bool {
+    if message.role != Role::User {
+        return false;
+    }
+    match &mut message.content {
+        Content::Text(said) => said.extend(["\n\n", text]),
+        Content::Blocks(blocks) => blocks.push(Block::text(text)),
+        Content::Other(_) => return false,
+    }
+    true
+}
+
+/// The same for a message of a chat request.
+fn add_to_chat_user(message: &mut Value, text: &str) -> bool {
+    if message["role"] != "user" {
+        return false;
+    }
+    match message.get_mut("content") {
+        Some(Value::String(said)) => said.extend(["\n\n", text]),
+        Some(Value::Array(parts)) => parts.push(json!({"type": "text", "text": text})),
+        Some(_) | None => return false,
+    }
+    true
 }
 
 /// Neutral messages as those of Chat Completions.
@@ -141,7 +202,7 @@ fn text_of(message: &Message) -> String {
         Content::Blocks(_) | Content::Other(_) => {
             let blocks = message.content.blocks();
             let texts = blocks.iter().filter_map(|block| match block {
-                gateway_dialects::history::Block::Text(text) => Some(text.text.as_str()),
+                Block::Text(text) => Some(text.text.as_str()),
                 _ => None,
             });
             texts.collect::<Vec<_>>().join("\n")

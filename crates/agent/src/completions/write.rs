@@ -159,7 +159,7 @@ pub(super) fn call_report(call: &CallReport) -> Value {
         "tool_name": call.name, "arguments": parsed(&call.arguments), "result": call.result, "id": call.id,
         "duration_ms": u64::try_from(call.duration.as_millis()).unwrap_or(u64::MAX),
     });
-    for (key, value) in [("server", &call.server), ("tool", &call.tool)] {
+    for (key, value) in [("server", &call.server), ("tool", &call.tool), ("result_id", &call.result_id)] {
         if let Some(value) = value {
             entry[key] = value.clone().into();
         }
@@ -196,7 +196,7 @@ fn tool_call(call: &ToolCall) -> Value {
 fn usage_of(usage: Usage) -> Value {
     let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
     json!({
-        "prompt_tokens": input_tokens, "completion_tokens": output_tokens, "total_tokens": input_tokens + output_tokens,
+        "prompt_tokens": input_tokens, "completion_tokens": output_tokens, "total_tokens": input_tokens.saturating_add(output_tokens),
         "prompt_tokens_details": {"cached_tokens": cached_tokens},
     })
 }

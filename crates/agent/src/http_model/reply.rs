@@ -13,15 +13,23 @@ use gateway_dialects::stream::{Assembler, Outcome, StreamEvent, StreamOptions, S
 use gateway_protocol::{Line, LineSplitter, SseParser};
 use reqwest::Response;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::refusal::{broken_off, message_of};
 use crate::error::ModelFailure;
 
-/// Bytes of a whole reply.
-const WHOLE_BYTES: usize = 32 << 20;
+/// Bytes of one reply: of its body if it is whole, else of what is said and called in it. The longest answer of any model has less than
+/// one mebibyte; reading JSON may take sixty times its size.
+const WHOLE_BYTES: usize = 8 << 20;
 
 /// Bytes of one event or line.
-const EVENT_BYTES: usize = 16 << 20;
+const EVENT_BYTES: usize = WHOLE_BYTES;
+
+/// What is longer is read on a thread of its own: meanwhile a worker serves others.
+const INLINE_BYTES: usize = 64 << 10;
+
+/// How many long replies are read at once.
+static LONG_REPLIES: Semaphore = Semaphore::const_new(2);
 
 /// The last event of some streams.
 const DONE: &[u8] = b"[DONE]";
@@ -51,8 +59,18 @@ pub(super) async fn whole_reply(
     timeout: Duration,
 ) -> Result<Events, ModelFailure> {
     let body = whole_body(response, timeout).await?;
+    let label = label.to_owned();
+    let reply = off_worker(body.len(), move || read_whole(&body, (protocol, &label), text)).await??;
+    Ok(stream::iter(events_of(reply).into_iter().map(Ok)).boxed())
+}
+
+fn read_whole(
+    body: &[u8],
+    (protocol, label): (Protocol, &str),
+    text: TextScan,
+) -> Result<Reply, ModelFailure> {
     let value: Value =
-        gateway_dialects::from_slice(&body).map_err(|error| unreadable(&body, &error.to_string()))?;
+        gateway_dialects::from_slice(body).map_err(|error| unreadable(body, &error.to_string()))?;
     let is_error = value.get("error").is_some_and(|error| !error.is_null())
         && ["choices", "output", "content", "candidates", "message", "response"]
             .iter()
@@ -61,8 +79,26 @@ pub(super) async fn whole_reply(
         return Err(ModelFailure::Stream(message_of(&value).unwrap_or_else(|| value.to_string())));
     }
     let options = ReadOptions { protocol: Some(protocol), label, text, ids_after: 0 };
-    let reply = parse_reply(&value, &options).map_err(|error| ModelFailure::Malformed(error.to_string()))?;
-    Ok(stream::iter(events_of(reply).into_iter().map(Ok)).boxed())
+    parse_reply(&value, &options).map_err(|error| ModelFailure::Malformed(error.to_string()))
+}
+
+/// Runs what takes long for so many bytes.
+async fn off_worker<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ModelFailure> {
+    if bytes <= INLINE_BYTES {
+        return Ok(work());
+    }
+    let failed =
+        |error: &dyn std::fmt::Display| ModelFailure::Malformed(format!("reading the reply: {error}"));
+    // Held to the end of the work, whether somebody waits for it or not.
+    let permit = LONG_REPLIES.acquire().await.map_err(|error| failed(&error))?;
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))
 }
 
 /// A reply that is there, as the events of one that arrives.
@@ -94,9 +130,7 @@ async fn whole_body(response: Response, timeout: Duration) -> Result<BytesMut, M
     loop {
         match tokio::time::timeout(timeout, pieces.next()).await {
             Ok(Some(Ok(piece))) if body.len() + piece.len() <= WHOLE_BYTES => body.extend_from_slice(&piece),
-            Ok(Some(Ok(_))) => {
-                return Err(ModelFailure::Malformed(format!("the reply has more than {WHOLE_BYTES} bytes")));
-            }
+            Ok(Some(Ok(_))) => return Err(too_long()),
             Ok(Some(Err(error))) => return Err(broken_off(error)),
             Ok(None) => return Ok(body),
             Err(_) => return Err(ModelFailure::Timeout(timeout)),
@@ -131,6 +165,8 @@ pub(super) struct ReplyReader {
     is_done: bool,
     /// Whether anything was read at all.
     has_begun: bool,
+    /// Bytes that were said and called.
+    said: usize,
     timeout: Duration,
     protocol: Protocol,
     state: State,
@@ -160,6 +196,8 @@ impl ReplyReader {
         };
         let mut options = StreamOptions::default();
         options.text = text;
+        // As in a whole reply: only that has a bound.
+        options.argument_limit = WHOLE_BYTES;
         Self {
             pieces: Box::pin(response.bytes_stream()),
             framing,
@@ -168,6 +206,7 @@ impl ReplyReader {
             is_over: false,
             is_done: false,
             has_begun: false,
+            said: 0,
             timeout,
             protocol,
             state: State::Reading,
@@ -209,27 +248,27 @@ impl ReplyReader {
         let patience = if self.is_done { self.timeout.min(PARTING) } else { self.timeout };
         match tokio::time::timeout(patience, self.pieces.next()).await {
             Ok(Some(Ok(_))) if self.is_done => Ok(()),
-            Ok(Some(Ok(piece))) => self.take(&piece),
+            Ok(Some(Ok(piece))) => self.take(&piece).await,
             // Some servers do not end the last chunk of a transfer, or the transfer. What is over is over.
-            Ok(Some(Err(_))) | Err(_) if self.is_over => self.end(),
+            Ok(Some(Err(_))) | Err(_) if self.is_over => self.end().await,
             Ok(Some(Err(error))) => Err(broken_off(error)),
-            Ok(None) => self.end(),
+            Ok(None) => self.end().await,
             Err(_) => Err(ModelFailure::Timeout(self.timeout)),
         }
     }
 
-    fn take(&mut self, piece: &[u8]) -> Result<(), ModelFailure> {
+    async fn take(&mut self, piece: &[u8]) -> Result<(), ModelFailure> {
         match &mut self.framing {
             Framing::Events(parser) => {
                 parser.push(piece);
                 while let Some(event) = self.next_event()? {
-                    self.document(&event)?;
+                    self.document(event).await?;
                 }
             }
             Framing::Lines(splitter) => {
                 splitter.push(piece);
                 while let Some(line) = self.next_line()? {
-                    self.document(&line)?;
+                    self.document(line).await?;
                 }
             }
         }
@@ -254,36 +293,56 @@ impl ReplyReader {
         }
     }
 
-    fn document(&mut self, data: &[u8]) -> Result<(), ModelFailure> {
-        let data = data.trim_ascii();
-        if data.is_empty() {
+    async fn document(&mut self, data: Bytes) -> Result<(), ModelFailure> {
+        let text = data.trim_ascii();
+        if text.is_empty() {
             return Ok(());
         }
         self.has_begun = true;
-        if data == DONE {
+        if text == DONE {
             (self.is_over, self.is_done) = (true, true);
             return Ok(());
         }
-        let chunk: Value = gateway_dialects::from_slice(data).map_err(|error| {
-            ModelFailure::Malformed(format!("an event of the stream is no JSON: {error}"))
-        })?;
-        self.is_done |= is_last(self.protocol, &chunk);
+        let (bytes, protocol) = (data.len(), self.protocol);
+        let (is_last, events) = if bytes <= INLINE_BYTES {
+            push(&mut self.assembler, text, protocol)?
+        } else {
+            let empty = Assembler::new(protocol, StreamOptions::default());
+            let mut assembler = std::mem::replace(&mut self.assembler, empty);
+            let work = move || {
+                let pushed = push(&mut assembler, data.trim_ascii(), protocol);
+                (assembler, pushed)
+            };
+            let (assembler, pushed) = off_worker(bytes, work).await?;
+            self.assembler = assembler;
+            pushed?
+        };
+        self.is_done |= is_last;
         // Not every server has a word for why.
         self.is_over |= self.is_done;
-        let events = self.assembler.push(&chunk);
         self.is_over |= events.iter().any(|event| matches!(event, StreamEvent::Stop(_)));
+        self.give(events)
+    }
+
+    /// Makes events ready, unless the reply is longer than any.
+    fn give(&mut self, events: Vec<StreamEvent>) -> Result<(), ModelFailure> {
+        self.said = events.iter().map(said_in).fold(self.said, usize::saturating_add);
         self.ready.extend(events);
+        if self.said.saturating_add(self.assembler.waiting_bytes()) > WHOLE_BYTES {
+            self.ready.clear();
+            return Err(too_long());
+        }
         Ok(())
     }
 
     /// The connection has ended.
-    fn end(&mut self) -> Result<(), ModelFailure> {
+    async fn end(&mut self) -> Result<(), ModelFailure> {
         if let Framing::Lines(splitter) = &mut self.framing {
             // The last line needs no end.
             splitter.push(b"\n");
             while let Some(line) = self.next_line()? {
                 let is_only = !self.has_begun && !line.trim_ascii_start().starts_with(b"{");
-                self.document(&line).map_err(|failure| {
+                self.document(line.clone()).await.map_err(|failure| {
                     // A part of a line is what the connection left of it.
                     if is_only { unreadable(&line, &failure.to_string()) } else { ended_early() }
                 })?;
@@ -295,10 +354,38 @@ impl ReplyReader {
         if !self.is_over {
             return Err(ended_early());
         }
-        self.ready.extend(self.assembler.finish());
+        let events = self.assembler.finish();
         self.state = State::Ended;
-        Ok(())
+        self.give(events)
     }
+}
+
+/// Reads one event into the reply; says whether nothing follows it.
+fn push(
+    assembler: &mut Assembler,
+    data: &[u8],
+    protocol: Protocol,
+) -> Result<(bool, Vec<StreamEvent>), ModelFailure> {
+    let chunk: Value = gateway_dialects::from_slice(data)
+        .map_err(|error| ModelFailure::Malformed(format!("an event of the stream is no JSON: {error}")))?;
+    Ok((is_last(protocol, &chunk), assembler.push(&chunk)))
+}
+
+/// Bytes that an event adds to what is kept of a reply.
+fn said_in(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Text(text)
+        | StreamEvent::Reasoning(text)
+        | StreamEvent::Source(text)
+        | StreamEvent::Signature(text) => text.len(),
+        StreamEvent::Call(call) => call.call.arguments.to_text().len(),
+        StreamEvent::ReasoningItem(item) => item.to_string().len(),
+        _ => 0,
+    }
+}
+
+fn too_long() -> ModelFailure {
+    ModelFailure::Malformed(format!("the reply has more than {WHOLE_BYTES} bytes"))
 }
 
 /// Whether nothing follows this event of a stream. Where the API has no such event, `[DONE]` or the end of the body says so.

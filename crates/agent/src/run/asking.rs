@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use gateway_dialects::Dialect;
-use gateway_dialects::calls::text::Notations;
+use gateway_dialects::calls::text::{Notations, OfferedTools};
 use gateway_dialects::calls::{Reply, TextScan};
-use gateway_dialects::history::{Message, TranslatedTools};
+use gateway_dialects::history::TranslatedTools;
 use gateway_dialects::requests::ToolChoice;
-use gateway_dialects::stream::StreamEvent;
+use gateway_dialects::stream::{Outcome, StreamEvent, StreamOptions, StreamedCall, TextStream};
 
 use super::reader::{WithReader, definition};
 use super::request::AgentRequest;
@@ -37,6 +37,8 @@ pub(super) struct Asking<'a> {
     /// Whether the model is offered the tool that reads long results, behind all others.
     has_reader: bool,
     ignored: Vec<String>,
+    /// The reply that is being read, as far as it came.
+    reply: Reply,
     /// What the operator should know.
     pub(super) notices: Vec<String>,
 }
@@ -56,6 +58,7 @@ impl<'a> Asking<'a> {
             offered: None,
             has_reader: false,
             ignored: Vec::new(),
+            reply: Reply::default(),
             notices: Vec::new(),
         }
     }
@@ -70,10 +73,37 @@ impl<'a> Asking<'a> {
         self.has_reader = true;
     }
 
-    /// Whether a call of this name is of that tool. A tool of the same name that was offered before it comes first.
+    /// Whether a call of this name is of that tool. A tool of the same name that was offered before it comes first, ours or the caller's.
     pub(super) fn is_reader(&self, name: &str) -> bool {
-        let is_taken = || self.offered.as_ref().is_some_and(|(_, offer)| offer.offered.is_offered(name));
+        let is_taken = || {
+            let offer = self.offered.as_ref().map(|(_, offer)| offer);
+            offer.is_some_and(|offer| offer.offered.is_offered(name) || !self.tools.owns(offer, name))
+        };
         self.has_reader && name == READ_RESULT && !is_taken()
+    }
+
+    /// What has come of a reply that is not waited for any longer.
+    pub(super) fn take_unfinished(&mut self) -> Reply {
+        std::mem::take(&mut self.reply)
+    }
+
+    /// Reports an answer that is nothing but a call of an offered tool, where calls in the text are not read because nobody said that this
+    /// model writes any.
+    pub(super) fn note_unread_call(&mut self, text: &str) {
+        let (Some(model), Some((_, offer))) = (self.models.get(self.current), &self.offered) else { return };
+        let notations = model.unread_notations();
+        if notations.is_empty() || offer.list.is_none() {
+            return;
+        }
+        if let Some(tool) = only_call(text, notations, Arc::clone(&offer.offered)) {
+            let name = model.name();
+            let notice = format!(
+                "the answer of model `{name}` looks like a call of `{tool}`, which was not made; if the model writes its calls as \
+                 text, set `models.{name}.text` to \"auto\""
+            );
+            tracing::warn!(model = name, tool, "An answer looks like a call, which was not made.");
+            self.notices.push(notice);
+        }
     }
 
     /// In which notations the model writes calls as text.
@@ -108,7 +138,7 @@ impl<'a> Asking<'a> {
     pub(super) async fn ask(
         &mut self,
         history: &History,
-        nudge: Option<Message>,
+        nudge: Option<&str>,
         request: &AgentRequest,
         is_first: bool,
         mut events: Events<'_>,
@@ -119,11 +149,7 @@ impl<'a> Asking<'a> {
             other => other,
         };
         let history = match nudge {
-            Some(nudge) => {
-                let mut nudged = history.clone();
-                nudged.added.push(nudge);
-                Cow::Owned(nudged)
-            }
+            Some(nudge) => Cow::Owned(history.nudged(nudge)),
             None => Cow::Borrowed(history),
         };
         loop {
@@ -192,14 +218,16 @@ impl<'a> Asking<'a> {
     }
 
     /// Reads a reply to its end.
-    async fn read(&self, answer: Answer, events: &mut Events<'_>) -> Result<Reply, Broken> {
-        let mut reply = Reply::default();
+    async fn read(&mut self, answer: Answer, events: &mut Events<'_>) -> Result<Reply, Broken> {
+        self.reply = Reply::default();
         let mut stream = answer.events;
         let mut has_begun = false;
         while let Some(event) = stream.next().await {
             let event = match event {
                 // Models that think aloud leave empty lines behind their thoughts.
-                Ok(StreamEvent::Text(text)) if reply.text.is_empty() && !reply.reasoning.is_empty() => {
+                Ok(StreamEvent::Text(text))
+                    if self.reply.text.is_empty() && !self.reply.reasoning.is_empty() =>
+                {
                     match text.trim_start() {
                         "" => continue,
                         rest => StreamEvent::Text(rest.to_owned()),
@@ -218,14 +246,14 @@ impl<'a> Asking<'a> {
                 has_begun = true;
                 events.emit(shown).await.map_err(Broken::Begun)?;
             }
-            if let Err(error) = reply.take(event) {
+            if let Err(error) = self.reply.take(event) {
                 let failure = ModelFailure::Malformed(error.to_string());
                 let error = ModelError { model: self.model_name(), failure };
                 return Err(if has_begun { Broken::Begun(error.into()) } else { Broken::Untouched(error) });
             }
         }
-        reply.name_notation();
-        Ok(reply)
+        self.reply.name_notation();
+        Ok(self.take_unfinished())
     }
 
     /// Whether another attempt may do better: with careful tools, or with the next model.
@@ -238,7 +266,10 @@ impl<'a> Asking<'a> {
             return true;
         }
         let next = self.models.get(self.current + 1);
-        let is_lost = error.failure.is_passing() || matches!(error.failure, ModelFailure::Malformed(_));
+        // A key or a name that this API does not know says nothing about the next one.
+        let is_closed = matches!(error.failure, ModelFailure::Status { status: 401 | 403 | 404, .. });
+        let is_lost =
+            error.failure.is_passing() || is_closed || matches!(error.failure, ModelFailure::Malformed(_));
         if let (true, Some(next)) = (is_lost, next) {
             tracing::warn!(%error, next = next.name(), "The next model is asked.");
             self.notices.push(format!("{error}; model `{}` was asked", next.name()));
@@ -264,12 +295,11 @@ impl<'a> Asking<'a> {
 /// Whether an API's words are about a tool or its schema. A tool may be called like a common word, so that its name counts only if it is
 /// quoted, follows a word for tools, or is no word of a language.
 fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
-    const PLACES: [&str; 8] = [
+    const PLACES: [&str; 7] = [
         "tools[",
         "tools.",
         "function_declarations",
         "functiondeclarations",
-        "parameters",
         "$ref",
         "tool definition",
         "functions[",
@@ -280,6 +310,14 @@ fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
     const BEFORE_NAMES: [&str; 6] = ["tool", "tools", "function", "functions", "name", "named"];
     let lower = message.to_lowercase();
     if PLACES.iter().any(|place| lower.contains(place)) {
+        return true;
+    }
+    // Settings of a request are parameters too.
+    let is_about_tools = || lower.contains("tool") || lower.contains("function");
+    if lower
+        .match_indices("parameters")
+        .any(|(at, word)| is_in_path(&lower, at, word.len()) || is_about_tools())
+    {
         return true;
     }
     if lower.contains("schema") && !OTHER_SCHEMAS.iter().any(|other| lower.contains(other)) {
@@ -309,9 +347,53 @@ fn names_tools(message: &str, is_offered: impl Fn(&str) -> bool) -> bool {
     false
 }
 
+/// Whether a word is a step of a path such as `tools.0.parameters.properties`.
+fn is_in_path(text: &str, at: usize, length: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let mut after = text.get(at + length..).unwrap_or_default().chars();
+    let mut goes_on = || match after.next() {
+        Some('[') => true,
+        Some('.' | '/') => after.next().is_some_and(char::is_alphanumeric),
+        Some(_) | None => false,
+    };
+    before.ends_with(['.', '/', ']']) || goes_on()
+}
+
 /// Bytes of the first character.
 fn next_length(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
+}
+
+/// The tool that a text calls, if the text is one call in one of these notations, of an offered tool that takes the arguments.
+fn only_call(text: &str, notations: Notations, offered: Arc<dyn OfferedTools>) -> Option<String> {
+    /// Bytes that are looked at together. Most answers show in the first of them that they are prose.
+    const PIECE: usize = 256;
+    /// Longer answers are not looked at.
+    const LONGEST: usize = 16 << 10;
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut options = StreamOptions::default();
+    options.text = TextScan::AtEnd(notations, offered);
+    let mut stream = TextStream::new(options);
+    let (mut rest, mut calls) = (text, Vec::new());
+    loop {
+        let (piece, after) = rest.split_at_checked(rest.floor_char_boundary(PIECE))?;
+        let events = if piece.is_empty() { stream.finish() } else { stream.push(piece) };
+        for event in events {
+            match event {
+                StreamEvent::Text(text) if text.trim().is_empty() => {}
+                StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete }) => calls.push(call.name),
+                StreamEvent::Source(_) | StreamEvent::Reasoning(_) => {}
+                _ => return None,
+            }
+        }
+        if piece.is_empty() {
+            break;
+        }
+        rest = after;
+    }
+    (calls.len() == 1).then(|| calls.pop()).flatten()
 }
 
 /// A list of tools with the one that reads long results behind it: caches of prompts hold for what was there before.
@@ -362,6 +444,12 @@ mod tests {
             ("Invalid schema for response_format 'add'", true),
             ("Unsupported value: 'temperature' does not support 0.5 with this model.", false),
             ("added, searching, é add's", false),
+            ("Invalid parameters: max_tokens is too large", false),
+            ("Invalid parameters. Read the manual.", false),
+            ("Unsupported parameters", false),
+            ("request.parameters.properties: unknown keyword", true),
+            ("Invalid parameters for the function: additionalProperties", true),
+            ("('body', 'tools', 0, 'function', 'parameters'): not an object", true),
         ] {
             assert_eq!(names_tools(message, is_offered), expected, "{message}");
         }

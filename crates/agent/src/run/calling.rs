@@ -11,12 +11,11 @@ use gateway_dialects::history::{Block, Content, Message, Role};
 use gateway_dialects::results::read_result;
 use gateway_runtime::failure::{code, error_result};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::guards::Verdict;
 use super::next_step::ask_for_next_step;
 use super::reader::read_piece;
-use super::shown::{first_text_of, result_block, shown, written_results};
+use super::shown::{Shown, result_block, shown, text_of_result, written_results};
 use super::{Event, Run};
 use crate::error::AgentError;
 use crate::toolbox::{Offer, ToolOutcome, Toolbox};
@@ -40,6 +39,9 @@ pub struct CallReport {
     pub tool: Option<String>,
     /// What the model was shown of the result.
     pub result: String,
+    /// The id under which the whole result is kept, if the model was shown a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_id: Option<String>,
     /// The word for programs if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
@@ -68,9 +70,9 @@ impl Run<'_> {
             let outcome = self.screened(outcome);
             let (note, judged) = self.judge(call, &outcome);
             let shown = self.shown(&outcome, note).await;
-            let (block, text) = (result_block(call.id.as_str(), &shown), first_text_of(&shown));
+            let block = result_block(call.id.as_str(), &shown.result);
             self.add(Message::new(Role::Tool, Content::Blocks(vec![Block::ToolResult(block)]))).await?;
-            self.report(call, outcome, text).await?;
+            self.report(call, outcome, &shown).await?;
             verdict = verdict.or(judged);
         }
         Ok(verdict)
@@ -97,11 +99,10 @@ impl Run<'_> {
             };
             let outcome = self.screened(outcome);
             let (note, judged) = self.judge(&call, &outcome);
-            let result = self.shown(&outcome, note).await;
-            let text = first_text_of(&result);
-            self.report(&call, outcome, text).await?;
+            let shown = self.shown(&outcome, note).await;
+            self.report(&call, outcome, &shown).await?;
             verdict = verdict.or(judged);
-            results.push((call, result));
+            results.push((call, shown.result));
         }
         let mut message = written_results(&results, self.asking.notations());
         ask_for_next_step(&mut message, self.history.request().as_deref(), self.written_results);
@@ -155,20 +156,20 @@ impl Run<'_> {
     }
 
     /// What the model is shown of a result. Where that is not all, it is offered a tool that reads the rest.
-    async fn shown(&mut self, outcome: &ToolOutcome, note: Option<String>) -> Value {
+    async fn shown(&mut self, outcome: &ToolOutcome, note: Option<String>) -> Shown {
         let most = self.agent.limits.result_characters;
         let shown = shown(&outcome.result, most, note, self.keeper.as_ref()).await;
-        if shown.is_kept {
+        if shown.kept_as.is_some() {
             self.asking.offer_reader();
         }
-        shown.result
+        shown
     }
 
     /// The note that the model gets beside a result, and whether the loop goes on after it.
     fn judge(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> (Option<String>, Verdict) {
         let (note, repeated) =
             self.repeats.take((&call.name, &call.arguments.to_text()), outcome.result.as_bytes());
-        let reason = outcome.is_bad.then(|| first_text_of(&read_result(outcome.result.as_str()).value));
+        let reason = outcome.is_bad.then(|| text_of_result(&read_result(outcome.result.as_str()).value));
         (note, self.bad_calls.take(reason.as_deref()).or(repeated))
     }
 
@@ -176,7 +177,7 @@ impl Run<'_> {
         &mut self,
         call: &ToolCall,
         outcome: ToolOutcome,
-        result: String,
+        shown: &Shown,
     ) -> Result<(), AgentError> {
         let (server, tool) = outcome.ran_on.unzip();
         let report = CallReport {
@@ -185,7 +186,8 @@ impl Run<'_> {
             arguments: call.arguments.to_text().into_owned(),
             server,
             tool,
-            result,
+            result: text_of_result(&shown.result),
+            result_id: shown.kept_as.clone(),
             code: outcome.code,
             duration: outcome.duration,
         };

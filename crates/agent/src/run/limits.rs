@@ -18,7 +18,7 @@ pub struct Limits {
     pub time: Duration,
     /// Tokens, read and written.
     pub tokens: Option<u64>,
-    /// Characters of one result that the model is shown.
+    /// Bytes of text of one result that the model is shown, as JSON writes them.
     pub result_characters: usize,
     /// Bad calls in a row.
     pub bad_calls: usize,

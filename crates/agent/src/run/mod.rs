@@ -7,6 +7,7 @@ mod limits;
 mod next_step;
 mod reader;
 mod request;
+mod result_parts;
 mod shown;
 
 use std::sync::Arc;
@@ -82,7 +83,7 @@ pub enum Event {
 pub enum Stop {
     /// The model answered.
     Answered,
-    /// The model's answer was cut off, in its API's word.
+    /// The model's answer was cut off: `length` or `content_filter`, whatever its API calls it.
     Cut(String),
     /// The caller has to run calls of its own.
     CallersTurn,
@@ -178,6 +179,8 @@ struct Run<'a> {
     keeper: Option<Keeper>,
     /// How often results of written calls were added.
     written_results: usize,
+    /// What the model had said of a reply when the time was over.
+    unfinished: String,
     finished: Finished,
 }
 
@@ -194,6 +197,7 @@ impl<'a> Run<'a> {
             bad_calls: BadCalls::new(agent.limits.bad_calls),
             keeper: agent.results.clone().map(|results| Keeper { results, owner: request.owner.clone() }),
             written_results: 0,
+            unfinished: String::new(),
             finished: Finished {
                 text: String::new(),
                 reasoning: String::new(),
@@ -223,9 +227,10 @@ impl<'a> Run<'a> {
                 self.stop_at(bound).await?;
                 break;
             }
-            let nudge = (nudges > 0).then(|| Message::new(Role::User, Content::Text(NUDGE.to_owned())));
-            let Some(reply) = self.ask(nudge).await? else { continue };
-            if reply.calls.is_empty() && reply.refused.is_empty() && reply.text.trim().is_empty() {
+            let Some(reply) = self.ask((nudges > 0).then_some(NUDGE)).await? else { continue };
+            let is_empty = reply.calls.is_empty() && reply.refused.is_empty() && reply.text.trim().is_empty();
+            // An answer that the API withholds or cuts off is not there the next time either.
+            if is_empty && reply.stop.as_deref().and_then(cut_by).is_none() {
                 if nudges == NUDGES {
                     let model = self.finished.model.clone();
                     return Err(AgentError::Empty { model, times: NUDGES + 1 });
@@ -251,10 +256,10 @@ impl<'a> Run<'a> {
     /// The bound that was reached, if one was.
     fn reached(&self) -> Option<Bound> {
         let limits = &self.agent.limits;
-        let tokens = self.finished.usage.input_tokens + self.finished.usage.output_tokens;
+        let tokens = self.finished.usage.input_tokens.saturating_add(self.finished.usage.output_tokens);
         if self.finished.rounds.len() >= limits.rounds {
             Some(Bound::Rounds(limits.rounds))
-        } else if self.finished.calls.len() >= limits.calls {
+        } else if self.finished.calls.len() > limits.calls {
             Some(Bound::Calls(limits.calls))
         } else if let Some(most) = limits.tokens.filter(|most| tokens >= *most) {
             Some(Bound::Tokens(most))
@@ -266,23 +271,28 @@ impl<'a> Run<'a> {
     }
 
     /// Asks the model for one reply, and passes it on as it comes. `None` if the time is over.
-    async fn ask(&mut self, nudge: Option<Message>) -> Result<Option<Reply>, AgentError> {
+    async fn ask(&mut self, nudge: Option<&str>) -> Result<Option<Reply>, AgentError> {
         let is_first = self.finished.rounds.is_empty();
         let before =
             Before { text: !self.finished.text.is_empty(), reasoning: !self.finished.reasoning.is_empty() };
         let journal = self.request.journal.as_deref();
         let events = Events { sender: self.events.as_ref(), before, journal };
         let asked = self.asking.ask(&self.history, nudge, &self.request, is_first, events);
-        let reply = match tokio::time::timeout_at(self.deadline, asked).await {
-            Ok(reply) => reply?,
-            Err(_) => return Ok(None),
+        let Ok(reply) = tokio::time::timeout_at(self.deadline, asked).await else {
+            // What was passed on was said.
+            let Reply { text, reasoning, .. } = self.asking.take_unfinished();
+            append(&mut self.finished.text, &text);
+            append(&mut self.finished.reasoning, &reasoning);
+            self.unfinished = text;
+            return Ok(None);
         };
+        let reply = reply?;
         let usage = reply.usage.unwrap_or_default();
         self.finished.rounds.push(usage);
         let total = &mut self.finished.usage;
-        total.input_tokens += usage.input_tokens;
-        total.output_tokens += usage.output_tokens;
-        total.cached_tokens += usage.cached_tokens;
+        total.input_tokens = total.input_tokens.saturating_add(usage.input_tokens);
+        total.output_tokens = total.output_tokens.saturating_add(usage.output_tokens);
+        total.cached_tokens = total.cached_tokens.saturating_add(usage.cached_tokens);
         self.asking.name(&mut self.finished.model, &mut self.finished.ignored);
         self.emit(Event::RoundEnds { round: self.finished.rounds.len(), usage }).await?;
         Ok(Some(reply))
@@ -313,10 +323,9 @@ impl<'a> Run<'a> {
             return self.obey(verdict).await;
         }
         if reply.calls.is_empty() {
-            self.finished.stop = match reply.stop {
-                Some(word) if is_cut(&word) => Stop::Cut(word),
-                Some(_) | None => Stop::Answered,
-            };
+            self.asking.note_unread_call(&reply.text);
+            let cut = reply.stop.as_deref().and_then(cut_by);
+            self.finished.stop = cut.map_or(Stop::Answered, |word| Stop::Cut(word.to_owned()));
             return Ok(true);
         }
         let (own, foreign): (Vec<ToolCall>, Vec<ToolCall>) = reply.calls.into_iter().partition(owns);
@@ -355,7 +364,10 @@ impl<'a> Run<'a> {
         let shown = if self.finished.text.is_empty() { text.clone() } else { format!("{BETWEEN}{text}") };
         self.emit(Event::Text(shown)).await?;
         append(&mut self.finished.text, &text);
-        self.add(Message::new(Role::Assistant, Content::Text(text))).await
+        // One message: two replies in a row are more than some models take.
+        let mut said = std::mem::take(&mut self.unfinished);
+        append(&mut said, &text);
+        self.add(Message::new(Role::Assistant, Content::Text(said))).await
     }
 
     /// Adds a message to the conversation, once it is kept.
@@ -372,9 +384,29 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether an API says with this word that an answer is not all that the model wanted to say.
-fn is_cut(word: &str) -> bool {
-    matches!(word, "length" | "max_tokens" | "MAX_TOKENS" | "content_filter" | "incomplete")
+/// Why an answer is not all that the model wanted to say, by its API's word, in that of Chat Completions.
+fn cut_by(word: &str) -> Option<&'static str> {
+    match word {
+        "length"
+        | "max_tokens"
+        | "MAX_TOKENS"
+        | "max_output_tokens"
+        | "incomplete"
+        | "model_length"
+        | "model_context_window_exceeded" => Some("length"),
+        "content_filter"
+        | "content_filtered"
+        | "guardrail_intervened"
+        | "refusal"
+        | "SAFETY"
+        | "RECITATION"
+        | "PROHIBITED_CONTENT"
+        | "BLOCKLIST"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "ERROR_TOXIC" => Some("content_filter"),
+        _ => None,
+    }
 }
 
 /// A call that was written as text, in the form of Chat Completions, for whoever keeps the conversation.

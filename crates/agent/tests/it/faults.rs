@@ -10,7 +10,8 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use gateway_agent::completions::CompletionError;
 use gateway_agent::{AgentError, ModelFailure};
 use gateway_config::Secret;
-use gateway_testkit::models::{Fault, Gate, ModelServer, Moment, Reply, Script, Step, Wire};
+use gateway_testkit::models::{Delivery, Fault, Gate, ModelServer, Moment, Reply, Script, Step, Wire};
+use serde_json::json;
 
 use crate::gateway::{Gateway, spec};
 
@@ -274,4 +275,58 @@ fn every_fault_is_checked() {
         [REFUSED, TOOLS_REFUSED, REDIRECTED, ENDED, UNREADABLE, ERRORS, SILENT, WHOLE, SLOW, ENDLESS];
     let checked: BTreeSet<&Fault> = groups.into_iter().flatten().collect();
     assert_eq!(checked, Fault::ALL.iter().collect());
+}
+
+#[tokio::test]
+async fn long_arguments_are_the_same_streamed_and_whole() {
+    let value = "x".repeat(300 << 10);
+    for wire in Wire::ALL.iter().copied() {
+        for stream in [false, true] {
+            let arguments = json!({"key": "k", "value": value});
+            let script = Script::new()
+                .reply(Reply::new().call("call00001", "store_value", arguments))
+                .reply(Reply::new().text("Stored."));
+            let server = ModelServer::start(wire, script).await.unwrap();
+            let gateway = Gateway::over(wire, &server);
+            assert_eq!(gateway.text(stream).await.unwrap(), "Stored.", "{wire:?}, streamed: {stream}");
+            assert_eq!(gateway.calls(), 1, "{wire:?}, streamed: {stream}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reply_without_an_end_ends_with_an_error() {
+    let text = "x".repeat(512 << 10);
+    let chunk = |delta: serde_json::Value| json!({"choices": [{"index": 0, "delta": delta}]});
+    let call =
+        |piece: &str| json!([{"index": 0, "id": "c", "function": {"name": "add", "arguments": piece}}]);
+    let begun = chunk(json!({"content": "It begins."}));
+    for more in
+        [json!({"content": text}), json!({"reasoning_content": text}), json!({"tool_calls": call(&text)})]
+    {
+        let more = chunk(more);
+        let body = format!("data: {begun}\n\n{}", format!("data: {more}\n\n").repeat(20));
+        let script = Script::new().last(Step::raw(200, "text/event-stream", body));
+        let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+        let error = Gateway::over(Wire::Chat, &server).text(true).await.unwrap_err();
+        assert_eq!(error.to_string(), "model `m`: the reply has more than 8388608 bytes");
+    }
+    let long = json!({"choices": [{"message": {"role": "assistant", "content": "x".repeat(9 << 20)}}]});
+    let script = Script::new().last(Step::raw(200, "application/json", long.to_string()));
+    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let error = Gateway::over(Wire::Chat, &server).text(false).await.unwrap_err();
+    assert_eq!(error.to_string(), "model `m`: the reply has more than 8388608 bytes");
+}
+
+#[tokio::test]
+async fn long_events_and_replies_are_read_beside_the_workers() {
+    let text = "word ".repeat(40_000);
+    for wire in Wire::ALL.iter().copied() {
+        for stream in [false, true] {
+            let step = Step::reply(Reply::new().text(&*text)).delivered(Delivery::one_chunk());
+            let server = ModelServer::start(wire, Script::new().step(step)).await.unwrap();
+            let answer = Gateway::over(wire, &server).text(stream).await.unwrap();
+            assert!(answer == text, "{wire:?}, streamed: {stream}");
+        }
+    }
 }

@@ -13,14 +13,24 @@ use gateway_config::ServiceConfig;
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::ToolCall;
 use gateway_protocol::RawJson;
-use gateway_testkit::models::{RecordedRequest, Reply, Script, Step, Wire};
+use gateway_testkit::models::{ModelServer, RecordedRequest, Reply, Script, Step, Wire};
 use serde_json::{Value, json};
 
 use crate::gateway::{model_of, strict_model};
 
-/// One tool whose result is this text.
+/// One tool with this result.
 #[derive(Debug)]
-struct LongTool(String);
+struct LongTool(RawJson);
+
+impl LongTool {
+    fn of_text(text: &str) -> Arc<Self> {
+        Self::of(&json!({"content": [{"type": "text", "text": text}]}))
+    }
+
+    fn of(result: &Value) -> Arc<Self> {
+        Arc::new(Self(RawJson::of(result).unwrap()))
+    }
+}
 
 impl Toolbox for LongTool {
     fn offer<'a>(
@@ -33,7 +43,7 @@ impl Toolbox for LongTool {
     }
 
     fn call<'a>(&'a self, _offer: &'a Offer, _call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
-        let result = RawJson::of(&json!({"content": [{"type": "text", "text": self.0}]})).unwrap();
+        let result = self.0.clone();
         async move { ToolOutcome { result, code: None, is_bad: false, ran_on: None, duration: Duration::ZERO } }.boxed()
     }
 }
@@ -74,7 +84,7 @@ async fn a_long_result_is_cut_and_stays_readable_in_pieces() {
     assert!(text.len() > 45 << 20);
     let model: Arc<dyn Model> = model_of(Wire::Chat, &server).await;
     let results = Arc::new(KeptResults::new(&ServiceConfig::default()));
-    let agent = Agent::new(vec![model], Arc::new(LongTool(text.clone())), Limits::default()).keeping(results);
+    let agent = Agent::new(vec![model], LongTool::of_text(&text), Limits::default()).keeping(results);
     let finished = agent.answer(AgentRequest::of_user("Dump it")).await.unwrap();
     let requests = server.requests();
     for request in &requests[1..] {
@@ -102,8 +112,71 @@ async fn without_a_place_the_rest_is_gone_and_said_so() {
     let model = model_of(Wire::Chat, &server).await;
     let mut limits = Limits::default();
     limits.result_characters = 200;
-    let agent = Agent::new(vec![model], Arc::new(LongTool("ä".repeat(1_000))), limits);
+    let agent = Agent::new(vec![model], LongTool::of_text(&"ä".repeat(1_000)), limits);
     agent.answer(AgentRequest::of_user("Dump it")).await.unwrap();
     let shown = server.requests()[1].body["messages"][2]["content"].as_str().unwrap().to_owned();
-    assert_eq!(shown, format!("{}[… 800 characters cut …]{}", "ä".repeat(134), "ä".repeat(66)));
+    // Two bytes each.
+    assert_eq!(shown, format!("{}[… 900 characters cut …]{}", "ä".repeat(67), "ä".repeat(33)));
+}
+
+/// What the model is sent of a result.
+async fn sent(wire: Wire, result: &Value) -> (RecordedRequest, gateway_agent::CallReport) {
+    let script = Script::new()
+        .reply(Reply::new().call("call00001", "dump", json!({})))
+        .reply(Reply::new().text("Ok."));
+    let server = ModelServer::start(wire, script).await.unwrap();
+    let results = Arc::new(KeptResults::new(&ServiceConfig::default()));
+    let model = model_of(wire, &server).await;
+    let agent = Agent::new(vec![model], LongTool::of(result), Limits::default()).keeping(results);
+    let mut finished = agent.answer(AgentRequest::of_user("Dump it")).await.unwrap();
+    (server.requests().pop().unwrap(), finished.calls.pop().unwrap())
+}
+
+#[tokio::test]
+async fn no_text_makes_the_next_request_long() {
+    for text in ["漢", "\"\n", "\u{1}", "😀", "\\"] {
+        let result = json!({"content": [{"type": "text", "text": text.repeat(200_000)}]});
+        for wire in [Wire::Chat, Wire::Messages, Wire::GenerateContent] {
+            let (request, _) = sent(wire, &result).await;
+            assert!(request.raw.len() < 48 << 10, "{wire:?} {text:?}: {} bytes", request.raw.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn long_data_beside_a_short_text_is_shown_and_kept() {
+    let rows: Vec<String> = (0..5_000).map(|row| format!("row {row:05}")).collect();
+    let result = json!({
+        "content": [{"type": "text", "text": "See the data."}], "structuredContent": {"rows": rows},
+    });
+    let (request, report) = sent(Wire::Chat, &result).await;
+    let shown = request.last_result().unwrap();
+    assert!(shown.starts_with("See the data.\n{\"rows\":[\"row 00000\","), "{shown:.100}");
+    assert!(shown.ends_with("\"row 04999\"]}"), "the end of the data is there");
+    assert_eq!(report.result, shown);
+    let id = report.result_id.unwrap();
+    assert!(id.starts_with("res_") && shown.contains(&format!("with the id \"{id}\"")), "{id}");
+}
+
+#[tokio::test]
+async fn images_beside_a_text_reach_the_model() {
+    let data = "QUJD".repeat(84_000);
+    let result = json!({"content": [
+        {"type": "text", "text": "The screen."}, {"type": "image", "data": data, "mimeType": "image/png"},
+    ]});
+    let (request, report) = sent(Wire::Messages, &result).await;
+    let content = &request.body["messages"][2]["content"][0]["content"];
+    assert_eq!(content[0], json!({"type": "text", "text": "The screen."}));
+    assert_eq!(
+        content[1],
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}})
+    );
+    assert_eq!((report.result.as_str(), report.result_id), ("The screen.", None));
+}
+
+#[tokio::test]
+async fn the_report_of_a_call_has_all_texts() {
+    let texts = json!([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]);
+    let (_, report) = sent(Wire::Chat, &json!({"content": texts})).await;
+    assert_eq!((report.result.as_str(), report.result_id), ("one\ntwo", None));
 }

@@ -7,6 +7,7 @@ mod caps;
 mod careful;
 mod continuation;
 mod conversations;
+mod empty_answers;
 mod errors;
 mod faults;
 mod gateway;

@@ -139,3 +139,24 @@ async fn the_callers_name_wins_and_ours_has_a_prefix() {
         assert_eq!((&call["name"], &call["arguments"]), (&json!("add"), &json!("{\"x\":5}")), "{wire:?}");
     }
 }
+
+#[tokio::test]
+async fn a_tool_of_the_caller_that_is_called_like_ours_for_long_results_stays_the_callers() {
+    let long = "x".repeat(1_000);
+    let script = Script::new()
+        .reply(Reply::new().call("a1", "store_value", json!({"key": "k", "value": long})))
+        .reply(Reply::new().call("a2", "get_value", json!({"key": "k"})))
+        .reply(Reply::new().call("b1", "read_result", json!({"id": "mine"})));
+    let server = strict_model(Wire::Chat, script).await;
+    let gateway = Gateway::with(Wire::Chat, &server, |config| config.agent.result_characters = 200);
+    let read_result = json!({"type": "function", "function": {"name": "read_result", "description": "Reads",
+        "parameters": {"type": "object", "properties": {"id": {"type": "string"}}}}});
+    let messages = json!([{"role": "user", "content": "Go"}]);
+    let request = json!({"model": "m", "messages": messages, "tools": [read_result]});
+    let whole = gateway.whole(&request, Some("auto")).await.unwrap();
+    let called = &whole["choices"][0]["message"]["tool_calls"];
+    assert_eq!(called[0]["function"], json!({"name": "read_result", "arguments": "{\"id\":\"mine\"}"}));
+    let last = server.requests().pop().unwrap();
+    let named = last.tools().iter().filter(|tool| tool.name == "read_result").count();
+    assert_eq!(named, 1, "{}", last.body["tools"]);
+}

@@ -176,8 +176,19 @@ async fn another_model_answers_in_the_place_of_one_that_fails() {
 }
 
 #[tokio::test]
+async fn another_model_is_asked_where_the_first_is_closed_or_unknown() {
+    for fault in [Fault::Unauthorized, Fault::UnknownModel] {
+        let first = ModelServer::start(Wire::Chat, Script::new().last(fault)).await.unwrap();
+        let second = ModelServer::start(Wire::Messages, Script::new().last(fine())).await.unwrap();
+        let gateway = with_fallback((Wire::Chat, &first), (Wire::Messages, &second));
+        gateway.text(false).await.unwrap();
+        assert_eq!(second.requests().len(), 1, "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn another_model_is_not_asked_when_the_request_is_wrong() {
-    for fault in [Fault::ContextLength, Fault::Unauthorized] {
+    for fault in [Fault::ContextLength, Fault::SchemaRefused] {
         let first = ModelServer::start(Wire::Chat, Script::new().last(fault)).await.unwrap();
         let second = ModelServer::start(Wire::Messages, Script::new().last(fine())).await.unwrap();
         let gateway = with_fallback((Wire::Chat, &first), (Wire::Messages, &second));

@@ -190,7 +190,7 @@ pub struct LoopConfig {
     pub time: Duration,
     /// Tokens for one message, read and written; no bound if absent.
     pub tokens: Option<u64>,
-    /// Characters of one result that the model is shown.
+    /// Bytes of text of one result that the model is shown, as JSON writes them.
     pub result_characters: usize,
     /// Bad calls in a row before the loop stops.
     pub bad_calls: usize,

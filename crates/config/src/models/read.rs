@@ -190,7 +190,7 @@ pub(crate) fn read_loop(config: &mut LoopConfig, at: &mut Fields<'_>) {
     at.time("maxTime", "Time for one message.", Duration::from_secs(1)..=DAY, &mut config.time);
     let about = "Tokens for one message, read and written.";
     config.tokens = at.number("maxTokens", about, Unit::One, 1..=1 << 40, None);
-    let about = "Characters of one result that the model is shown.";
+    let about = "Text of one result that the model is shown, in bytes as JSON writes it.";
     at.count("resultCharacters", about, 200..=100_000_000, &mut config.result_characters);
     at.count("maxBadCalls", "Bad calls in a row before the loop stops.", 1..=1_000, &mut config.bad_calls);
     let about = "Equal calls with equal results before the loop stops.";

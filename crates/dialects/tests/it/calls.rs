@@ -54,6 +54,24 @@ fn check(value: &Value, expected: &Reply) {
 }
 
 #[test]
+fn a_refusal_is_what_the_model_says() {
+    let part = json!({"type": "refusal", "refusal": "I cannot help."});
+    for message in [
+        json!({"role": "assistant", "content": null, "refusal": "I cannot help."}),
+        json!({"role": "assistant", "content": [part]}),
+    ] {
+        let response = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+        let reply = parse_reply(&response, &ReadOptions::default()).unwrap();
+        assert_eq!(reply.text, "I cannot help.", "{message}");
+    }
+    let output = json!([{"type": "message", "role": "assistant", "content": [part]}]);
+    let details = json!({"reason": "content_filter"});
+    let response = json!({"object": "response", "status": "incomplete", "incomplete_details": details, "output": output});
+    let reply = parse_reply(&response, &ReadOptions::default()).unwrap();
+    assert_eq!((reply.text.as_str(), reply.stop.as_deref()), ("I cannot help.", Some("content_filter")));
+}
+
+#[test]
 fn only_a_call_with_nothing_around_it_is_bare() {
     let call = json!({"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}});
     let message = json!({"role": "assistant", "tool_calls": [call]});

@@ -74,6 +74,25 @@ fn chat_takes_every_setting_as_it_came() {
 }
 
 #[test]
+fn settings_never_replace_what_the_request_itself_has() {
+    let messages = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]);
+    check(
+        "openai-chat",
+        json!({
+            "stream_options": {"include_usage": false, "chunk": 1}, "model": "other", "messages": [], "tools": [],
+            "stream": false, "seed": 7,
+        }),
+        &ToolChoice::Auto,
+        true,
+        json!({
+            "tools": [{"name": "add"}], "model": "m", "messages": messages, "stream": true,
+            "stream_options": {"include_usage": true, "chunk": 1}, "seed": 7,
+        }),
+        &["model", "messages", "tools", "stream"],
+    );
+}
+
+#[test]
 fn functions_are_always_sent_with_a_choice() {
     check(
         "openai-functions",

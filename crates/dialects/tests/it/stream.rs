@@ -83,6 +83,35 @@ fn end(reason: &str) -> Value {
 }
 
 #[test]
+fn a_refusal_is_what_the_model_says() {
+    check(
+        Protocol::Chat,
+        &[
+            json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": null, "refusal": null}}]}),
+            json!({"choices": [{"index": 0, "delta": {"refusal": "I cannot "}}]}),
+            json!({"choices": [{"index": 0, "delta": {"refusal": "help."}}]}),
+            end("stop"),
+        ],
+        &[said("I cannot "), said("help."), stop("stop")],
+    );
+}
+
+#[test]
+fn arguments_that_wait_are_counted() {
+    let mut assembler = Assembler::new(Protocol::Chat, StreamOptions::default());
+    let begun = |index: u64, piece: &str| {
+        delta(
+            json!([{"index": index, "id": format!("c{index}"), "function": {"name": "add", "arguments": piece}}]),
+        )
+    };
+    assembler.push(&begun(0, "{\"a\":"));
+    assembler.push(&begun(1, "{\"b\":1"));
+    assert_eq!(assembler.waiting_bytes(), 11);
+    assembler.push(&end("tool_calls"));
+    assert_eq!(assembler.waiting_bytes(), 0);
+}
+
+#[test]
 fn chat_as_documented() {
     check(
         Protocol::Chat,

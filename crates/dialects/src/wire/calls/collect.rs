@@ -172,6 +172,9 @@ impl<'a> Collector<'a> {
             Envelope::Alternatives(alternatives) => self.first(alternatives),
             Envelope::Items { items, stop } => {
                 self.stop_at(map, stop);
+                if let Some(Value::Object(details)) = map.member("incomplete_details") {
+                    self.stop_at(details, "reason");
+                }
                 self.items(items)
             }
             Envelope::Message { message, stop } => {
@@ -241,6 +244,8 @@ impl<'a> Collector<'a> {
             }
             _ => {}
         }
+        // A model that refuses to answer says so instead of the answer.
+        self.reply.text.push_str(map.text("refusal").unwrap_or_default());
         match calls {
             Some(Value::Array(calls)) => calls.iter().try_for_each(|call| self.listed_call(call))?,
             Some(call) => self.listed_call(call)?,
@@ -319,6 +324,10 @@ impl<'a> Collector<'a> {
         let kind = map.text("type");
         if let Some("text" | "output_text" | "input_text") = kind {
             self.reply.text.push_str(map.text("text").unwrap_or_default());
+            return true;
+        }
+        if kind == Some("refusal") {
+            self.reply.text.push_str(map.text("refusal").unwrap_or_default());
             return true;
         }
         formats().any(|format| format.read_block(kind, map, &mut self.reply))

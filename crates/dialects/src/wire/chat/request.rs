@@ -1,6 +1,6 @@
 //! Requests of Chat Completions.
 
-use serde_json::json;
+use serde_json::Value;
 
 use crate::wire::request::{ModelRequest, RequestBody};
 
@@ -22,8 +22,11 @@ pub(crate) fn write_common(request: &ModelRequest<'_>, body: &mut RequestBody<'_
     body.set("messages", request.conversation.messages.clone());
     body.set("stream", request.stream);
     if request.stream {
-        // Only then a stream says what it cost.
-        body.set("stream_options", json!({"include_usage": true}));
+        // Only then a stream says what it cost, which bounds of the loop count, whether the caller wants to know it or not.
+        let mut options =
+            body.settings.take("stream_options").and_then(Value::as_object).cloned().unwrap_or_default();
+        options.insert("include_usage".to_owned(), true.into());
+        body.set("stream_options", options);
     } else {
         body.settings.take("stream_options");
     }

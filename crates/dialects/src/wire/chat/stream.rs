@@ -53,7 +53,7 @@ pub(crate) fn push_speech(state: &mut State, message: &Map<String, Value>, out: 
         Some(Value::String(text)) => state.text(text, out),
         Some(Value::Array(blocks)) => {
             for block in blocks {
-                if let Some(text) = block.text("text") {
+                if let Some(text) = block.text("text").or_else(|| block.text("refusal")) {
                     state.text(text, out);
                 }
                 for thought in block.list("thinking").iter().filter_map(|part| part.text("text")) {
@@ -62,6 +62,10 @@ pub(crate) fn push_speech(state: &mut State, message: &Map<String, Value>, out: 
             }
         }
         _ => {}
+    }
+    // A model that refuses to answer says so instead of the answer.
+    if let Some(refusal) = message.text("refusal") {
+        state.text(refusal, out);
     }
 }
 

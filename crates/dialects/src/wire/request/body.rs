@@ -55,12 +55,17 @@ impl<'a> RequestBody<'a> {
         }
     }
 
-    /// Copies all settings that are left.
+    /// Copies all settings that are left, except those that would replace or repeat a member of the request itself.
     pub(crate) fn copy_rest(&mut self) {
+        let (members, raw) = (&mut self.members, &self.raw);
+        let mut copied = Vec::new();
         for (name, value) in self.settings.rest() {
-            self.members.insert(name.clone(), value.clone());
+            if !members.contains_key(name) && raw.iter().all(|(set, _)| set != name) {
+                members.insert(name.clone(), value.clone());
+                copied.push(name.as_str());
+            }
         }
-        self.settings.taken.extend(self.settings.given.keys().map(String::as_str));
+        self.settings.taken.extend(copied);
     }
 
     pub(super) fn finish(self) -> RenderedRequest {

@@ -111,7 +111,8 @@ fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
             item_done(state, &event, item, out);
         }
     }
-    State::stop(response.get("status"), out);
+    let reason = response.pointer("/incomplete_details/reason").filter(|reason| reason.is_string());
+    State::stop(reason.or_else(|| response.get("status")), out);
     if let Some(error) = response.get("error").filter(|error| !error.is_null()) {
         out.push(StreamEvent::Error(error.clone()));
     }

@@ -70,6 +70,11 @@ impl Buffer {
         self.text.is_empty() && self.object.is_none()
     }
 
+    /// Bytes that wait as text.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len()
+    }
+
     pub(crate) fn limited(&self) -> bool {
         self.limited
     }

@@ -224,6 +224,12 @@ impl Assembler {
         out
     }
 
+    /// Bytes of arguments that have come of calls which are not over.
+    pub fn waiting_bytes(&self) -> usize {
+        let open = self.state.open.iter().map(|call| call.arguments.size());
+        open.fold(self.state.partial.as_ref().map_or(0, Partial::size), usize::saturating_add)
+    }
+
     /// Forgets everything, ready for the next reply. Generated ids count on.
     pub fn reset(&mut self) {
         let ids = self.state.ids.clone();

@@ -29,6 +29,11 @@ impl Partial {
         }
     }
 
+    /// Bytes that have come.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// Sets the value at `path`, or adds to the string there if the last piece said that it `continues`.
     pub(crate) fn add(&mut self, path: &str, value: Value, continues: bool, limit: usize) {
         self.size = self.size.saturating_add(path.len() + value.as_str().map_or(8, str::len));

@@ -111,7 +111,13 @@ impl Reply {
             StreamEvent::Signature(signature) => self.signature = Some(signature),
             StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete }) => self.calls.push(call),
             // Arguments that were cut must not be run, even where they look complete.
-            StreamEvent::Call(StreamedCall { call, outcome: Outcome::Limited | Outcome::Unfinished }) => {
+            StreamEvent::Call(StreamedCall { call, outcome: Outcome::Limited }) => {
+                return Err(unreadable(&format!(
+                    "the arguments of the call of `{}` are too long",
+                    call.name
+                )));
+            }
+            StreamEvent::Call(StreamedCall { call, outcome: Outcome::Unfinished }) => {
                 return Err(unreadable(&format!("it ends in the middle of the call of `{}`", call.name)));
             }
             StreamEvent::Stop(reason) => self.stop = Some(reason),

@@ -110,6 +110,17 @@ fn all_that_waits_is_bounded() {
 }
 
 #[test]
+fn calls_begin_in_the_first_mebibyte_only() {
+    let call = "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>";
+    for (before, calls) in [(1 << 20, 0), ((1 << 20) - 1, 1)] {
+        let text = format!("{}{call}", ".".repeat(before));
+        let read = whole(&scan(Notations::all()), &text);
+        assert_eq!((read.calls.len(), read.text.len() + read.source.len()), (calls, text.len()));
+        assert_eq!(outcome(pieces(&text)), read);
+    }
+}
+
+#[test]
 fn nesting_is_bounded() {
     let deep = |depth: usize| {
         let value = format!("{}{}", "[".repeat(depth), "]".repeat(depth));

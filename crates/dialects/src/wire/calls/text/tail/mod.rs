@@ -24,6 +24,9 @@ pub(crate) use calls::WrittenCall;
 
 /// How many times the limit of one call may wait in all.
 const WAITING_LIMITS: usize = 16;
+/// Bytes of a reply in which calls may begin; what begins behind them is text. Looking for calls costs a hundred times what passing text
+/// on does, and no model writes a book before it calls a tool.
+const SCANNED: usize = 1 << 20;
 /// Thoughts, in the notation of every model that thinks aloud.
 const THINK: (&str, &str) = ("<think>", "</think>");
 
@@ -47,6 +50,8 @@ pub(crate) struct TailScanner {
     held: String,
     /// Bytes of `held` that have been given already; taken off once per push.
     given: usize,
+    /// Bytes of the reply that were taken off.
+    passed: usize,
     state: State,
     lines: Lines,
     /// Whether anything but white space was given as text.
@@ -105,6 +110,7 @@ impl TailScanner {
             limit: LIMIT,
             held: String::new(),
             given: 0,
+            passed: 0,
             state: State::Text,
             lines: Lines::default(),
             spoke: false,
@@ -126,6 +132,7 @@ impl TailScanner {
         let mut out = Vec::new();
         while self.step(&mut out, false) {}
         self.held.drain(..self.given);
+        self.passed = self.passed.saturating_add(self.given);
         self.given = 0;
         out
     }
@@ -138,7 +145,7 @@ impl TailScanner {
             self.decide(waiting, &mut out);
         }
         self.held.clear();
-        (self.given, self.lines, self.spoke) = (0, Lines::default(), false);
+        (self.given, self.passed, self.lines, self.spoke) = (0, 0, Lines::default(), false);
         out
     }
 
@@ -186,11 +193,13 @@ impl TailScanner {
     fn step_text(&mut self, out: &mut Vec<Found>, end: bool) -> bool {
         let text = self.held.get(self.given..).unwrap_or_default();
         let (mut lines, mut spoke) = (self.lines.clone(), self.spoke);
+        let room = SCANNED.saturating_sub(self.passed.saturating_add(self.given));
         let begins = text.bytes().enumerate().find_map(|(at, byte)| {
             let is_start = self.starts.checked_shr(byte.into()).is_some_and(|starts| starts & 1 == 1);
             let next = (is_start && !lines.in_fence())
                 .then(|| self.begins(&lines, spoke, text.get(at..).unwrap_or_default(), end))
-                .flatten();
+                .flatten()
+                .filter(|next| at < room || !matches!(next, Next::Calls));
             lines.feed(byte);
             spoke |= !byte.is_ascii_whitespace();
             next.map(|next| (at, next))
