@@ -7,6 +7,7 @@ mod keys;
 mod lines;
 mod message;
 mod models;
+mod question;
 mod screen;
 mod session;
 mod slash;
