@@ -207,12 +207,19 @@ fn without_any_model_three_lines_say_what_to_do() {
     let run = sandbox.run_with(&["chat", "hi"], "", &[("MCP_GATEWAY_LOCAL_MODELS", "")]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert_eq!(run.stderr.lines().count(), 3, "{}", run.stderr);
-    for part in ["error: no model is configured", "ollama run", "mcp-gateway-config.json: {\"models\""] {
+    for part in [
+        "error: no model is configured, and none answers on this machine (MCP_GATEWAY_LOCAL_MODELS names no address)",
+        "ollama run",
+        "mcp-gateway-config.json: {\"models\"",
+    ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
-    let closed = format!("http://127.0.0.1:{}", free_port());
-    let run = sandbox.run_with(&["chat", "hi"], "", &[("MCP_GATEWAY_LOCAL_MODELS", &closed)]);
-    assert_eq!((run.status, run.stderr.lines().count()), (2, 3), "{}", run.stderr);
+    let closed = format!("127.0.0.1:{}", free_port());
+    for address in [closed.clone(), format!("http://{closed}/v1")] {
+        let run = sandbox.run_with(&["chat", "hi"], "", &[("MCP_GATEWAY_LOCAL_MODELS", &address)]);
+        assert_eq!((run.status, run.stderr.lines().count()), (2, 3), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("(asked: {closed})\n")), "{}", run.stderr);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,8 +235,10 @@ async fn a_model_on_this_machine_is_found_without_configuration() {
         let run = |arguments: &[&str], variable: (&str, &str)| {
             tokio::task::block_in_place(|| sandbox.run_with(arguments, "", &[variable]))
         };
-        let found = run(&["chat", "hi"], ("MCP_GATEWAY_LOCAL_MODELS", &address));
-        assert_eq!((found.status, found.stdout.as_str()), (0, "Hello.\n"), "{wire:?}: {}", found.stderr);
+        for address in [&address, &host] {
+            let found = run(&["chat", "hi"], ("MCP_GATEWAY_LOCAL_MODELS", address));
+            assert_eq!((found.status, found.stdout.as_str()), (0, "Hello.\n"), "{wire:?}: {}", found.stderr);
+        }
         let asked = model.requests().iter().rev().find(|request| request.method == "POST").cloned().unwrap();
         assert_eq!(asked.body["model"], "qwen3:8b", "{wire:?}");
         if wire == Wire::Ollama {

@@ -1,5 +1,6 @@
 //! What is configured of models and of the loop that runs their calls.
 
+mod address;
 mod read;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::fields::Words;
 use crate::key::Secret;
 
+pub use address::{ollama_address, server_address};
 pub(crate) use read::{model_schema, read_loop, read_models};
 
 /// A model that can be asked.

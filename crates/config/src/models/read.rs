@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{LoopConfig, ModelKind, ModelSpec, ToolBudget, ToolDialect, ToolUse};
+use super::address::ollama_address;
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, any_of, describe};
 use crate::key::Secret;
 use crate::secret_text::{expanded, secret};
@@ -17,6 +18,12 @@ const PATIENCE: Duration = Duration::from_mins(5);
 const RETRIES: u32 = 2;
 
 /// Where Argo listens if nobody says otherwise, and the key that it wants.
+/// Repetitions of a step whose answer cannot be used.
+const STEP_RETRIES: u32 = 2;
+
+/// Ends of addresses that the gateway adds itself.
+const API_PATHS: [&str; 4] = ["/chat/completions", "/responses", "/messages", "/api/chat"];
+
 const ARGO: (&str, &str) = ("http://localhost:8000/v1", "not-needed");
 
 /// Reads `models`, and what variables say of them. The names of variables that keys are taken from are added to `taken_from`.
@@ -110,8 +117,14 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     let environment = at.context.source.environment;
     let ollama = || environment.non_empty("OLLAMA_HOST").filter(|_| model.kind == ModelKind::Ollama);
     let usual = || argo.map(|(address, _)| address).or_else(|| model.kind.base_url()).map(str::to_owned);
-    match address.or_else(|| ollama().map(|address| with_scheme(&address))).or_else(usual) {
-        Some(address) if is_address(&address) => model.base_url = address,
+    match address.or_else(|| ollama().map(|host| ollama_address(&host))).or_else(usual) {
+        Some(address) if is_address(&address) => {
+            let path = API_PATHS.iter().find(|path| address.trim_end_matches('/').ends_with(**path));
+            if let Some(path) = path {
+                at.warn("baseUrl", &format!("ends in `{path}`, which the gateway adds itself: leave it out"));
+            }
+            model.base_url = address;
+        }
         Some(_) => {
             at.error("baseUrl", "must be an address with http or https, such as `https://models.example/v1`");
         }
@@ -214,10 +227,4 @@ fn headers(at: &mut Fields<'_>, headers: &mut BTreeMap<String, Secret>, taken_fr
 fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace))
-}
-
-/// Ollama's variable may name a host and a port only.
-fn with_scheme(address: &str) -> String {
-    let address = address.trim_end_matches('/');
-    if address.contains("://") { address.to_owned() } else { format!("http://{address}") }
 }
