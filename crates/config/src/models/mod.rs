@@ -36,6 +36,8 @@ pub struct ModelSpec {
     pub tool_dialect: ToolDialect,
     /// How the model is given tools.
     pub tool_use: ToolUse,
+    /// How often a step of [`ToolUse::Prompt`] is asked for again after an answer that cannot be used.
+    pub max_retries: u32,
     /// In which notations calls are taken out of its text: `off`, `auto` or names; by the model's family if absent.
     pub text: Option<Vec<String>>,
     /// The version of Azure's API.

@@ -90,6 +90,7 @@ impl ModelSpec {
             tool_dialect: ToolDialect::default(),
             tool_use: ToolUse::default(),
             text: None,
+            max_retries: STEP_RETRIES,
             api_version: None,
             headers: BTreeMap::new(),
             fallbacks: Vec::new(),
@@ -155,6 +156,9 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     let about = "How the model is given tools: as its API has it, or as a question in two steps, for models that cannot call tools.";
     at.set("toolUse", about, &mut model.tool_use);
     let about = "In which notations calls are taken out of its text: `off`, `auto`, or names of notations; by the model's family if absent.";
+    let about =
+        "How often a model that is asked in two steps is asked again after an answer that cannot be used.";
+    at.count("maxRetries", about, 0..=10, &mut model.max_retries);
     let texts = || any_of(&[json!({"type": "boolean"}), Vec::<String>::schema()]);
     model.text = at.item("text", about, texts).and_then(|item| match item.value {
         Value::Bool(on) => Some(vec![if *on { "auto" } else { "off" }.to_owned()]),

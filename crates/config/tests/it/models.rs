@@ -19,7 +19,7 @@ fn everything_can_be_set() {
         "models": {
             "mine": {
                 "kind": "azure", "baseUrl": "https://azure.example", "apiKey": "${file:/etc/gateway/key}", "model": "gpt-4o",
-                "dialect": "azure-openai", "toolDialect": "functions", "toolUse": "prompt", "text": ["hermes", "fence"],
+                "dialect": "azure-openai", "toolDialect": "functions", "toolUse": "prompt", "maxRetries": 4, "text": ["hermes", "fence"],
                 "apiVersion": "2024-10-21", "headers": {"X-Team": "${TEAM}"}, "fallbacks": ["other"], "retries": 5,
                 "timeout": "20s", "settings": {"temperature": 0.2},
                 "tools": {"max": 8, "maxTokens": 1000, "maxBytes": "15KB", "pinned": ["files/*"]},
@@ -42,6 +42,7 @@ fn everything_can_be_set() {
     assert_eq!(mine.dialect.as_deref(), Some("azure-openai"));
     assert_eq!((mine.tool_dialect, mine.tool_use), (ToolDialect::Functions, ToolUse::Prompt));
     assert_eq!(mine.text, Some(vec!["hermes".to_owned(), "fence".to_owned()]));
+    assert_eq!((mine.max_retries, other.max_retries), (4, 2));
     assert_eq!(mine.api_version.as_deref(), Some("2024-10-21"));
     assert_eq!(mine.headers["X-Team"], Secret::new("a-team"));
     assert_eq!((mine.fallbacks.as_slice(), mine.retries), (["other".to_owned()].as_slice(), 5));
