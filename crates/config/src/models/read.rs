@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use gateway_notation::spelling::did_you_mean;
 use serde_json::{Map, Value, json};
 
-use super::{LoopConfig, ModelKind, ModelSpec, ToolBudget, ToolDialect, ToolUse};
 use super::address::ollama_address;
+use super::{LoopConfig, ModelKind, ModelSpec, ToolBudget, ToolDialect, ToolUse};
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, any_of, describe};
 use crate::key::Secret;
 use crate::secret_text::{expanded, secret};
@@ -17,13 +18,13 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// Repetitions of a request that the API could not take at the moment.
 const RETRIES: u32 = 2;
 
-/// Where Argo listens if nobody says otherwise, and the key that it wants.
 /// Repetitions of a step whose answer cannot be used.
 const STEP_RETRIES: u32 = 2;
 
 /// Ends of addresses that the gateway adds itself.
 const API_PATHS: [&str; 4] = ["/chat/completions", "/responses", "/messages", "/api/chat"];
 
+/// Where Argo listens if nobody says otherwise, and the key that it wants.
 const ARGO: (&str, &str) = ("http://localhost:8000/v1", "not-needed");
 
 /// Reads `models`, and what variables say of them. The names of variables that keys are taken from are added to `taken_from`.
@@ -89,8 +90,8 @@ impl ModelSpec {
             dialect: None,
             tool_dialect: ToolDialect::default(),
             tool_use: ToolUse::default(),
-            text: None,
             max_retries: STEP_RETRIES,
+            text: None,
             api_version: None,
             headers: BTreeMap::new(),
             fallbacks: Vec::new(),
@@ -133,13 +134,13 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     }
     let about = "The key that is sent along; use `${VARIABLE}` or `${file:path}`.";
     model.api_key = secret(at, "apiKey", about, taken_from);
+    // Only the vendor's own address gets the vendor's key.
+    let is_own = model.kind.base_url().is_none_or(|own| own == model.base_url);
+    let variable = model.kind.key_variable().filter(|_| is_own && argo.is_none());
     if model.api_key.is_none() {
         model.api_key = argo.map(|(_, key)| Secret::new(key)).or_else(|| {
-            // Only the vendor's own address gets the vendor's key.
-            let is_own = model.kind.base_url().is_none_or(|own| own == model.base_url);
-            let variable = model.kind.key_variable().filter(|_| is_own)?;
-            let key = environment.non_empty(variable)?;
-            taken_from.insert(variable.to_owned());
+            let key = environment.non_empty(variable?)?;
+            taken_from.extend(variable.map(str::to_owned));
             Some(Secret::new(key))
         });
     }
@@ -155,10 +156,10 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     at.set("toolDialect", about, &mut model.tool_dialect);
     let about = "How the model is given tools: as its API has it, or as a question in two steps, for models that cannot call tools.";
     at.set("toolUse", about, &mut model.tool_use);
-    let about = "In which notations calls are taken out of its text: `off`, `auto`, or names of notations; by the model's family if absent.";
     let about =
         "How often a model that is asked in two steps is asked again after an answer that cannot be used.";
     at.count("maxRetries", about, 0..=10, &mut model.max_retries);
+    let about = "In which notations calls are taken out of its text: `off`, `auto`, or names of notations; by the model's family if absent.";
     let texts = || any_of(&[json!({"type": "boolean"}), Vec::<String>::schema()]);
     model.text = at.item("text", about, texts).and_then(|item| match item.value {
         Value::Bool(on) => Some(vec![if *on { "auto" } else { "off" }.to_owned()]),
@@ -166,6 +167,15 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     });
     at.set("apiVersion", "The version of Azure's API.", &mut model.api_version);
     headers(at, &mut model.headers, taken_from);
+    // A header may be the key.
+    if let (Some(variable), None, true) = (variable, &model.api_key, model.headers.is_empty())
+        && !at.has("apiKey")
+    {
+        at.warn(
+            "apiKey",
+            &format!("is missing, and `{variable}` is not set, so the API will refuse requests"),
+        );
+    }
     let about = "Names of models that are asked if this one gives no answer, in order.";
     at.set("fallbacks", about, &mut model.fallbacks);
     let about = "How often a request is repeated that the API could not take at the moment.";
@@ -192,9 +202,16 @@ fn budget(tools: &mut ToolBudget, at: &mut Fields<'_>) {
     at.set("search", about, &mut tools.search);
 }
 
-/// Reads `loop`.
-pub(crate) fn read_loop(config: &mut LoopConfig, at: &mut Fields<'_>) {
+/// Reads `loop`, for a file with these models.
+pub(crate) fn read_loop(config: &mut LoopConfig, models: &[ModelSpec], at: &mut Fields<'_>) {
     at.set("model", "The model that is asked if a request names none.", &mut config.model);
+    // What an API lists is not known here.
+    let is_known = |name: &str| models.iter().any(|model| model.lists_models || model.name == name);
+    if let Some(name) = config.model.as_deref().filter(|name| !models.is_empty() && !is_known(name)) {
+        let hint = did_you_mean(name, models.iter().map(|model| model.name.as_str()));
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        at.warn("model", &format!("no model is called `{name}`{hint}"));
+    }
     let about = "Replies of the model to one message.";
     at.count("maxRounds", about, 1..=1_000, &mut config.rounds);
     at.count("maxTurns", "The same as `maxRounds`.", 1..=1_000, &mut config.rounds);
