@@ -84,7 +84,7 @@ impl PromptedModel {
 
     fn request_error(&self, cause: &serde_json::Error) -> ModelError {
         let failure = ModelFailure::Request(format!("the list of tools: {cause}"));
-        ModelError { model: self.inner.name().to_owned(), failure }
+        ModelError { model: self.inner.name().to_owned(), kind: None, failure }
     }
 }
 
@@ -225,6 +225,7 @@ impl Steps<'_> {
         while let Some(event) = events.next().await {
             reply.take(event?).map_err(|error| ModelError {
                 model: self.model.name().to_owned(),
+                kind: None,
                 failure: ModelFailure::Malformed(error.to_string()),
             })?;
         }
