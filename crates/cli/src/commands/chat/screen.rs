@@ -198,22 +198,28 @@ impl Screen {
         self.is_spinning = true;
     }
 
-    /// Ends a turn: the answer has its line end, and on a terminal an empty line behind it.
-    pub(super) fn end_turn(&mut self) -> Result<()> {
+    /// Ends the answer's line, before something is said about it.
+    pub(super) fn end_answer(&mut self) -> Result<()> {
         self.end_line()?;
-        self.waiting = None;
         if !self.answers_to_terminal && std::mem::take(&mut self.has_answer) {
             stdout().lock().write_all(b"\n")?;
             stdout().lock().flush()?;
         }
+        Ok(())
+    }
+
+    /// Ends a turn: the answer has its line end, and on a terminal an empty line behind it.
+    pub(super) fn end_turn(&mut self) -> Result<()> {
+        self.end_answer()?;
+        self.waiting = None;
         self.has_answer = false;
+        self.has_text = false;
         self.is_behind_call = false;
         if self.notices_to_terminal {
             self.notice_line("");
         }
         Ok(())
     }
-        self.has_text = false;
 
     /// Ends the line of whoever has not ended it.
     fn end_line(&mut self) -> Result<()> {

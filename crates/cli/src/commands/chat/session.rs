@@ -378,6 +378,7 @@ impl Session {
 
     /// What there is to say behind an answer.
     fn finish(&mut self, finished: &Finished) -> Result<()> {
+        self.screen.end_answer()?;
         self.turns += 1;
         self.usage.input_tokens += finished.usage.input_tokens;
         self.usage.output_tokens += finished.usage.output_tokens;
