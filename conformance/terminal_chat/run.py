@@ -80,10 +80,10 @@ class Pane:
         """Waits until the last line is an empty prompt."""
         return self.until("the prompt", lambda screen: screen.rstrip().split("\n")[-1].rstrip() == ">")
 
-    def question(self):
+    def question(self, amid_typing=False):
         """Waits until somebody is asked whether a call may run, and has read it: faster keys are no answer."""
         self.until("the question", lambda screen: screen.rstrip().endswith("this tool?"))
-        time.sleep(0.5)
+        time.sleep(1.3 if amid_typing else 0.5)
 
     def close(self):
         subprocess.run([*self.tmux, "kill-server"], capture_output=True)
@@ -270,16 +270,54 @@ def judge_interrupted_call(chat):
 
 
 def judge_typed_ahead(chat):
-    """What is typed while nothing is asked is no answer to a question that comes later; it waits for the prompt."""
+    """What is typed for the next message is no answer to a question that comes meanwhile, at no speed; it waits for the prompt."""
     pane = chat.start()
     pane.say("Store.")
     pane.shows("waiting for local (")
     pane.type("yes, later")
     chat.open("rest")
     pane.question()
-    pane.press("n")
-    pane.shows("this tool? no", "Done.", "> yes, later")
+    for letter in " on a nice day":
+        pane.type(letter)
+        time.sleep(0.12)
+    pane.question(amid_typing=True)
+    pane.press("n", "Enter")
+    pane.shows("this tool? no", "Done.", "> yes, later on a nice day")
     equal("did not approve" in chat.messages(1)[-1]["content"], True, "the call is denied")
+
+
+def judge_typed_across(chat):
+    """Nor is what somebody begins to type once the question is there; Ctrl-C together with an answer stops the turn."""
+    pane = chat.start()
+    pane.say("Store.")
+    pane.question()
+    for letter in "what a day":
+        pane.type(letter)
+        time.sleep(0.12)
+    pane.shows("answer with a letter and Enter")
+    pane.question(amid_typing=True)
+    pane.press("y", "Enter")
+    pane.shows("this tool? yes", "Done.", "> what a day")
+    pane.press("C-c")
+    pane.prompt()
+    pane.say("Store once more.")
+    pane.question()
+    pane.press("y", "C-c")
+    pane.shows("stopped; the conversation goes on")
+    pane.prompt()
+    pane.say("Never mind.")
+    pane.shows("Fine.")
+    equal([message["content"].count("interrupted") for message in chat.messages(3) if message["role"] == "tool"], [0, 1], "the results")
+
+
+def judge_blank_lines(chat):
+    """Blank lines of an answer are shown, wherever it was cut."""
+    pane = chat.start()
+    pane.say("Show code.")
+    pane.prompt()
+    screen = [line.rstrip() for line in pane.screen().split("\n")]
+    begin = screen.index("one.")
+    equal(screen[begin : begin + 5], ["one.", "", "two.", "", "    code"], "the answer")
 
 
 def judge_escapes(chat):
@@ -355,6 +393,14 @@ def story(*pieces, gate_before):
     return {"reply": {"text": "".join(pieces)}, "gates": [{"before": {"chunk": gate_before}, "name": "rest"}]}
 
 
+def chunks(*pieces):
+    """A streamed answer that is cut exactly so."""
+    frames = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    frames.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    body = "".join(f"data: {json.dumps(frame)}\n\n" for frame in frames) + "data: [DONE]\n\n"
+    return {"raw": {"status": 200, "content_type": "text/event-stream", "body": body}}
+
+
 def scenarios(update):
     store = call("store_value", key="sum", value="42")
     ask = {"approval": {"tools": {"demo/store_value": "ask"}}}
@@ -374,6 +420,8 @@ def scenarios(update):
         ("typed ahead", judge_typed_ahead, {
             "steps": [{**store, "gates": [{"before": "headers", "name": "rest"}]}, text("Done.")], "servers": demo, **ask,
         }),
+        ("typed across", judge_typed_across, {"steps": [store, text("Done."), store, text("Fine.")], "servers": demo, **ask}),
+        ("blank lines", judge_blank_lines, {"steps": [chunks("one.\n", "\n", "two.\n", "\n    code\n")]}),
         ("escapes", judge_escapes, {
             "steps": [call("get_weather", location="\u202e!"), text("Begin \x1b[2J\x1b]0;title\x07 end \u202e.")], "columns": 100, "servers": demo,
         }),

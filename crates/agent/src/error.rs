@@ -2,18 +2,26 @@
 
 use std::time::Duration;
 
+use gateway_config::ModelKind;
 use gateway_runtime::failure::Failure;
 use serde_json::Value;
 
 /// Why a model gave no reply, or not all of it.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("model `{model}`: {failure}")]
+#[error("{}model `{model}`: {failure}", prefix(*.kind))]
 pub struct ModelError {
     /// The model, as the configuration calls it.
     pub model: String,
+    /// Which API it has, if that is known.
+    pub kind: Option<ModelKind>,
     /// What happened.
     #[source]
     pub failure: ModelFailure,
+}
+
+/// What an error of an API begins with.
+fn prefix(kind: Option<ModelKind>) -> &'static str {
+    if kind == Some(ModelKind::Ollama) { "Ollama completion error: " } else { "" }
 }
 
 /// What went wrong at a model's API.

@@ -245,10 +245,41 @@ fn in_words(call: &ToolCall, failure: Option<&Failure>, result: RawJson) -> RawJ
             return result;
         }
         Some(Failure::UnknownTool(_)) => format!("Error: Tool '{}' not found", call.name),
+        Some(failure) if failure.is_unreachable() => {
+            "Error executing tool: MCP client is not connected to MCP server".to_owned()
+        }
         Some(_) => "Error executing tool".to_owned(),
     };
     match read_result(result.as_str()).value["content"][0]["text"].as_str() {
         Some(text) => error_result(&format!("{begin}: {text}")),
         None => error_result(&begin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gateway_dialects::arguments::Arguments;
+    use gateway_dialects::calls::CallId;
+    use gateway_upstream::{CallError, UpstreamId};
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_not_connected_is_said_to_be_so() {
+        let call = ToolCall {
+            id: CallId::Given("call_1".to_owned()),
+            name: "add".to_owned(),
+            arguments: Arguments::Text("{}".to_owned()),
+            item_id: None,
+            signature: None,
+            extra: Map::new(),
+            written: None,
+        };
+        let (upstream, reason) = (UpstreamId::new("dead"), "refused".to_owned());
+        let failure = Failure::Call(CallError::Unreachable { upstream, reason });
+        let result = in_words(&call, Some(&failure), error_result(&failure.message()));
+        let text = read_result(result.as_str()).value["content"][0]["text"].as_str().map(str::to_owned);
+        let expected = "Error executing tool: MCP client is not connected to MCP server: server `dead` cannot be reached: refused";
+        assert_eq!(text.as_deref(), Some(expected));
     }
 }

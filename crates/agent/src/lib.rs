@@ -49,7 +49,9 @@ pub use http_model::HttpModel;
 pub use interrupted::end_interrupted;
 pub use kept_results::{KeptError, KeptResults, ResultPiece};
 pub use model::{Answer, Ask, Model, ReplyEvents};
-pub use models::discovery::{find_local_models, first_chat_model, local_servers_at, usual_local_servers};
+pub use models::discovery::{
+    LocalServer, find_local_models, first_chat_model, local_servers_at, usual_local_servers,
+};
 pub use models::{ChosenModel, Models, UnknownModel};
 pub use run::{Agent, AgentRequest, CallReport, Event, Finished, Journal, Limits, Stop};
 pub use screening::{Face, FoundData, Part, Screen};

@@ -38,6 +38,7 @@ impl Model for ScriptedModel {
     fn ask<'a>(&'a self, _ask: Ask<'a>) -> BoxFuture<'a, Result<Answer, ModelError>> {
         let next = locked(&self.replies).pop_front().ok_or_else(|| ModelError {
             model: self.name().to_owned(),
+            kind: None,
             failure: ModelFailure::Request("the script is over".to_owned()),
         });
         let answer = next.map(|events| Answer {

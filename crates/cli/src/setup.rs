@@ -13,8 +13,10 @@ use gateway_config::{
 use gateway_dialects::Dialects;
 use gateway_mcp::client_capabilities;
 use gateway_protocol::printable;
+#[cfg(feature = "agent")]
+use gateway_service::install_logs_without_audit;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
-use gateway_store::{Address, CallLog, PersonalData};
+use gateway_store::{Address, CallLog, PersonalData, StoreError};
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 
 use crate::options::dialects_with;
@@ -81,7 +83,12 @@ impl ConfigFlags {
 
     /// The configuration, for a command that only uses the servers: most warnings are not shown.
     pub(crate) fn load(&self) -> Result<Setup> {
-        let setup = self.read()?;
+        self.load_with(&Overrides::default())
+    }
+
+    /// The same, with overriding flags.
+    pub(crate) fn load_with(&self, overrides: &Overrides) -> Result<Setup> {
+        let setup = self.read_with(overrides)?;
         let unread = setup.warnings.iter().filter(|warning| Path::new(&warning.file).ends_with(".env"));
         report_warnings(unread);
         setup.report_refused();
@@ -198,6 +205,14 @@ pub(crate) fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem
     }
 }
 
+/// A log that was opened, after saying what was wrong with it.
+fn with_notices(log: CallLog) -> CallLog {
+    for notice in log.opened().notices() {
+        tracing::warn!(%notice, "Call log was not as it should be.");
+    }
+    log
+}
+
 /// The call log in a PostgreSQL database.
 fn open_postgres_log(store: &Secret, options: &gateway_store::Options) -> Result<CallLog> {
     let address = Address::postgres(store.expose()).context("reading the address in `log.store`")?;
@@ -303,6 +318,13 @@ impl Setup {
         install_logs(format, self.service.log_level.unwrap_or(usual)).context("setting up logs")
     }
 
+    /// The same for a command that itself tells the person at the terminal of personal data.
+    #[cfg(feature = "agent")]
+    pub(crate) fn install_logs_without_audit(&self) -> Result<()> {
+        let level = self.service.log_level.unwrap_or(LogLevel::Warn);
+        install_logs_without_audit(LogFormat::Text, level).context("setting up logs")
+    }
+
     /// The options of a fleet with a memory file, whose callers can answer questions.
     pub(crate) fn remembering_fleet(&self) -> FleetOptions {
         let mut options = self.fleet.clone();
@@ -313,6 +335,48 @@ impl Setup {
 
     /// The call log, in its directory or in memory.
     pub(crate) fn open_log(&self) -> Result<CallLog> {
+        let options = self.log_options();
+        let config = &self.service.log;
+        if let Some(store) = &config.store {
+            return open_postgres_log(store, &options);
+        }
+        match &config.directory {
+            Some(directory) => CallLog::open(directory, &options).map(with_notices).map_err(|error| {
+                let error = anyhow::Error::from(error);
+                anyhow!(
+                    "opening the call log: {error:#}; `--data DIR` names another directory, and `\"log\": false` in the \
+                     configuration keeps the log in memory"
+                )
+            }),
+            None => CallLog::in_memory(&options).context("opening the call log"),
+        }
+    }
+
+    /// The same for a command that others may run at the same time: only the first one gets the file, the others log in memory. A
+    /// database takes all of them, so if it cannot be reached that is an error.
+    pub(crate) fn open_shared_log(&mut self) -> Result<CallLog> {
+        let config = &self.service.log;
+        let Some(directory) = config.directory.as_ref().filter(|_| config.store.is_none()) else {
+            return self.open_log();
+        };
+        let error = match CallLog::open(directory, &self.log_options()) {
+            Ok(log) => return Ok(with_notices(log)),
+            Err(error) => error,
+        };
+        let reason = match error {
+            StoreError::InUse { .. } => "another gateway has the call log open".to_owned(),
+            other => format!("{:#}", anyhow::Error::from(other)),
+        };
+        // A closed standard error is fine.
+        let _ = writeln!(
+            terminal::errors(),
+            "warning: {reason}, so calls are logged in memory only; `--data DIR` names another directory"
+        );
+        self.service.log.directory = None;
+        self.open_log()
+    }
+
+    fn log_options(&self) -> gateway_store::Options {
         let config = &self.service.log;
         let mut options = gateway_store::Options::default();
         options.max_input_bytes = config.value_bytes;
@@ -324,37 +388,7 @@ impl Setup {
         }
         options.retention.max_age = Some(config.keep);
         options.retention.max_bytes = Some(config.keep_bytes);
-        if let Some(store) = &config.store {
-            return open_postgres_log(store, &options);
-        }
-        let log = match &config.directory {
-            Some(directory) => CallLog::open(directory, &options).map_err(|error| {
-                let error = anyhow::Error::from(error);
-                anyhow!(
-                    "opening the call log: {error:#}; `--data DIR` names another directory, and `\"log\": false` in the \
-                     configuration keeps the log in memory"
-                )
-            })?,
-            None => CallLog::in_memory(&options).context("opening the call log")?,
-        };
-        for notice in log.opened().notices() {
-            tracing::warn!(%notice, "Call log was not as it should be.");
-        }
-        Ok(log)
-    }
-
-    /// The same for a command that others may run at the same time: only the first one gets the file, the others log in memory. A
-    /// database takes all of them, so if it cannot be reached that is an error.
-    pub(crate) fn open_shared_log(&mut self) -> Result<CallLog> {
-        self.open_log().or_else(|error| {
-            if self.service.log.store.is_some() {
-                return Err(error);
-            }
-            // A closed standard error is fine.
-            let _ = writeln!(terminal::errors(), "warning: the call log is kept in memory only: {error:#}");
-            self.service.log.directory = None;
-            self.open_log()
-        })
+        options
     }
 
     /// The built-in dialects and the configured ones.

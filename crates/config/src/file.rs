@@ -210,7 +210,7 @@ impl Parts {
         let blocks = server_blocks(&top);
         report_duplicates(&top, &blocks);
         if blocks.is_empty() {
-            self.without_servers.push(without_servers(&top));
+            self.without_servers.push(without_servers(&top, role));
         } else {
             self.has_servers = true;
             read_servers(&mut self.servers, &mut self.locations, &blocks);

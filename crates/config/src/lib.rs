@@ -68,7 +68,10 @@ pub use file::{ConfigSource, GatewayConfig, parse};
 pub use key::{ADMIN_PREFIX, CALLER_PREFIX, Secret};
 pub use level::LogLevel;
 pub use locate::{CONFIG_FILE, Lookup, load, load_settings};
-pub use models::{LoopConfig, ModelKind, ModelSpec, OnLimit, SearchTools, ToolBudget, ToolDialect, ToolUse};
+pub use models::{
+    LoopConfig, ModelKind, ModelSpec, OnLimit, SearchTools, ToolBudget, ToolDialect, ToolUse, ollama_address,
+    server_address,
+};
 pub use privacy::{PrivacyConfig, ScreenModes};
 pub use problem::{Problem, Problems};
 pub use resource::{ResourceDefinition, ResourceSpec, StaticContents, template_values};

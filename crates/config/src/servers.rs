@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::catalogue::ToolGroup;
 use crate::fields::{Fields, Item, Words};
+use crate::file::Role;
 use crate::problem::Problem;
 use crate::server::{is_disabled, read_server};
 use crate::spec::{Endpoint, Fallback, UpstreamId, UpstreamSpec};
@@ -96,12 +97,22 @@ fn entries<'a>(block: &Item<'a>) -> impl Iterator<Item = (&'a String, Item<'a>)>
     entries.map(|(name, value)| (name, block.inner(name, value))).filter(|(_, entry)| !is_inside_goose(entry))
 }
 
+/// Names of the members at the top that a file without servers may have instead.
+const INSTEAD: [&str; 3] = ["models", "tools", "resources"];
+
 /// What is wrong with a file that holds no servers.
-pub(crate) fn without_servers(top: &Item<'_>) -> Problem {
-    let text = "Config file must have a \"servers\" object (or \"mcpServers\")";
+pub(crate) fn without_servers(top: &Item<'_>, role: Role) -> Problem {
+    let (text, instead) = match role {
+        Role::Whole => (
+            "Config file must have a \"servers\" object (or \"mcpServers\"), \"models\" or \"tools\"",
+            &INSTEAD[..],
+        ),
+        Role::Servers => ("Config file must have a \"servers\" object (or \"mcpServers\")", &[][..]),
+    };
     let members = top.value.as_object();
     let misspelt = members.into_iter().flatten().find_map(|(name, value)| {
-        let nearest = nearest_names(name, SERVER_BLOCKS).first().copied()?;
+        let known = SERVER_BLOCKS.iter().chain(instead).copied();
+        let nearest = nearest_names(name, known).first().copied()?;
         (value.is_object() && nearest != name).then_some((name, nearest))
     });
     match misspelt {

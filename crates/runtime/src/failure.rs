@@ -157,6 +157,11 @@ impl Failure {
         Self::Request(message.into())
     }
 
+    /// Whether the server is not there, so that the call was never sent.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Call(CallError::Unreachable { .. }))
+    }
+
     /// The word for programs.
     pub fn code(&self) -> &'static str {
         match self {

@@ -26,7 +26,9 @@ pub use gateway_runtime::route::RouteOptions;
 pub use gateway_runtime::system::{SystemError, SystemParts, ToolSystem};
 pub use openapi::document as openapi_document;
 pub use server::{Running, ServeError, serve};
-pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
+pub use telemetry::{
+    AlreadyInstalled, LogFormat, install as install_logs, install_without_audit as install_logs_without_audit,
+};
 
 // What stands in the signatures of this crate, so that its users need no other one.
 pub use gateway_config::{

@@ -57,7 +57,7 @@ pub enum ServeError {
     #[error("opening the store of conversations")]
     Store(#[from] gateway_store::conversations::ConversationError),
     /// The address cannot be had.
-    #[error("listening on {address}{}", if cause.kind() == std::io::ErrorKind::AddrInUse { " (another program has it; choose another port)" } else { "" })]
+    #[error("listening on {address}{}", if cause.kind() == std::io::ErrorKind::AddrInUse { " (another program has it; choose another port with `--port N`)" } else { "" })]
     Bind {
         /// The address.
         address: SocketAddr,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use gateway_builtin::http_client::{self, header_secrets};
-use gateway_config::ModelSpec;
+use gateway_config::{ModelKind, ModelSpec};
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::text::Notations;
 use gateway_dialects::requests::{ModelRequest, RenderedRequest, render_request};
@@ -33,6 +33,7 @@ pub(crate) use self::endpoint::{Endpoint, headers};
 #[derive(Debug)]
 pub struct HttpModel {
     name: String,
+    kind: ModelKind,
     /// What the API calls it.
     model: String,
     endpoint: Endpoint,
@@ -73,6 +74,7 @@ impl HttpModel {
         let secrets = Arc::new(header_secrets(&headers));
         Ok(Self {
             name: name.to_owned(),
+            kind: spec.kind,
             model: model.to_owned(),
             endpoint: Endpoint::new(spec)?,
             headers,
@@ -85,7 +87,7 @@ impl HttpModel {
     }
 
     fn error(&self, failure: ModelFailure) -> ModelError {
-        ModelError { model: self.name.clone(), failure }
+        ModelError { model: self.name.clone(), kind: Some(self.kind), failure }
     }
 
     async fn begin(&self, ask: Ask<'_>) -> Result<Answer, ModelFailure> {
@@ -108,11 +110,12 @@ impl HttpModel {
         } else {
             ReplyReader::new(response, protocol, ask.text, self.timeout).events()
         };
-        let name = self.name.clone();
+        let (name, kind) = (self.name.clone(), Some(self.kind));
         let secrets = Arc::clone(&self.secrets);
         let events = events.map(move |event| {
             event.map_err(|failure| ModelError {
                 model: name.clone(),
+                kind,
                 failure: refusal::hidden(failure, &secrets),
             })
         });

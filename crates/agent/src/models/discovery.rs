@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gateway_config::{ModelKind, ModelSpec};
+use gateway_config::{ModelKind, ModelSpec, ollama_address, server_address};
 
 use super::{client, listing};
 
-/// How long a server may take to say which models it has. It is on this machine, and somebody waits.
+/// How long a server may take to say which models it has. It is on this machine, if it is there at all, and somebody waits.
 const PATIENCE: Duration = Duration::from_millis(700);
+
+/// The same for a server that somebody has named: it is there, and may be far away or busy.
+const PATIENCE_IF_NAMED: Duration = Duration::from_secs(2);
 
 /// Where the usual model servers listen, with the name that their models get here.
 const USUAL: [(&str, ModelKind, &str); 7] = [
@@ -21,35 +24,46 @@ const USUAL: [(&str, ModelKind, &str); 7] = [
     ("sglang", ModelKind::OpenAi, "http://127.0.0.1:30000/v1"),
 ];
 
-/// The port of Ollama.
-const OLLAMA_PORT: u16 = 11_434;
+/// A server that may have models.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LocalServer {
+    /// Its entry, which stands for all models that it lists.
+    pub spec: ModelSpec,
+    /// How long it may take to list them.
+    pub patience: Duration,
+}
 
 /// Where models may be found that nobody has configured: the usual servers on this machine, with Ollama at `ollama_host` if that is
 /// given.
-pub fn usual_local_servers(ollama_host: Option<&str>) -> Vec<ModelSpec> {
+pub fn usual_local_servers(ollama_host: Option<&str>) -> Vec<LocalServer> {
     let usual = USUAL.iter().map(|(name, kind, address)| match (kind, ollama_host) {
-        (ModelKind::Ollama, Some(host)) => local(name, *kind, &ollama_address(host)),
-        _ => local(name, *kind, address),
+        (ModelKind::Ollama, Some(host)) => local(name, *kind, &ollama_address(host), PATIENCE_IF_NAMED),
+        _ => local(name, *kind, address, PATIENCE),
     });
     usual.collect()
 }
 
-/// The same for addresses that somebody names, each as the API of Ollama and as that of OpenAI.
-pub fn local_servers_at<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Vec<ModelSpec> {
+/// The same for addresses that somebody names (a URL, or host and port), each as the API of Ollama and as that of OpenAI.
+pub fn local_servers_at<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Vec<LocalServer> {
     let both = addresses.into_iter().flat_map(|address| {
-        let address = address.trim_end_matches('/');
-        let bare = address.strip_suffix("/v1").unwrap_or(address);
-        [local("ollama", ModelKind::Ollama, bare), local("local", ModelKind::OpenAi, &format!("{bare}/v1"))]
+        let address = server_address(address);
+        let bare = address.strip_suffix("/v1").unwrap_or(&address);
+        let of_openai = format!("{bare}/v1");
+        [
+            local("ollama", ModelKind::Ollama, bare, PATIENCE_IF_NAMED),
+            local("local", ModelKind::OpenAi, &of_openai, PATIENCE_IF_NAMED),
+        ]
     });
     both.collect()
 }
 
 /// Asks these servers at once which models they have; those that answer, each with its models. Of several APIs at one address, the first
 /// that answers counts.
-pub async fn find_local_models(servers: Vec<ModelSpec>) -> Vec<(ModelSpec, Vec<String>)> {
-    let asked = servers.into_iter().map(|spec| async move {
+pub async fn find_local_models(servers: Vec<LocalServer>) -> Vec<(ModelSpec, Vec<String>)> {
+    let asked = servers.into_iter().map(|LocalServer { spec, patience }| async move {
         let client = client(&spec);
-        let names = tokio::time::timeout(PATIENCE, listing::fetch(&spec, &client)).await.ok().flatten()?;
+        let names = tokio::time::timeout(patience, listing::fetch(&spec, &client)).await.ok().flatten()?;
         (!names.is_empty()).then_some((spec, names))
     });
     let mut found: Vec<(ModelSpec, Vec<String>)> = Vec::new();
@@ -69,33 +83,10 @@ pub fn first_chat_model(names: &[String]) -> Option<&String> {
     names.iter().find(|name| !is_other(name)).or(names.first())
 }
 
-fn local(name: &str, kind: ModelKind, address: &str) -> ModelSpec {
+fn local(name: &str, kind: ModelKind, address: &str, patience: Duration) -> LocalServer {
     let mut spec = ModelSpec::at(name, kind, address);
     spec.lists_models = true;
-    spec
-}
-
-/// The address that `OLLAMA_HOST` means. Its server listens where the same variable says, so it may name all interfaces.
-fn ollama_address(host: &str) -> String {
-    let host = host.trim();
-    let (has_scheme, address) = if host.contains("://") {
-        (true, host.to_owned())
-    } else if let Some(port) = host.strip_prefix(':') {
-        (false, format!("http://127.0.0.1:{port}"))
-    } else {
-        (false, format!("http://{host}"))
-    };
-    let Ok(mut url) = url::Url::parse(&address) else { return address };
-    let is_everywhere = matches!(url.host(), Some(url::Host::Ipv4(ip)) if ip.is_unspecified())
-        || matches!(url.host(), Some(url::Host::Ipv6(ip)) if ip.is_unspecified());
-    if is_everywhere {
-        let _ = url.set_host(Some("127.0.0.1"));
-    }
-    // A scheme brings its own port, as Ollama itself has it.
-    if !has_scheme && url.port().is_none() {
-        let _ = url.set_port(Some(OLLAMA_PORT));
-    }
-    url.as_str().trim_end_matches('/').to_owned()
+    LocalServer { spec, patience }
 }
 
 fn authority(address: &str) -> Option<String> {
@@ -106,24 +97,27 @@ fn authority(address: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn asked(servers: &[LocalServer]) -> Vec<(&str, Duration)> {
+        servers.iter().map(|server| (server.spec.base_url.as_str(), server.patience)).collect()
+    }
+
     #[test]
-    fn ollama_is_where_its_variable_says() {
-        for (host, address) in [
-            ("127.0.0.1:4000", "http://127.0.0.1:4000"),
-            ("0.0.0.0", "http://127.0.0.1:11434"),
-            ("0.0.0.0:4000", "http://127.0.0.1:4000"),
-            ("[::]:4000", "http://127.0.0.1:4000"),
-            (":4000", "http://127.0.0.1:4000"),
-            ("models.example", "http://models.example:11434"),
-            ("https://models.example", "https://models.example"),
-            ("http://models.example:4000/", "http://models.example:4000"),
-        ] {
-            let servers = usual_local_servers(Some(host));
-            assert_eq!(servers.first().map(|spec| spec.base_url.as_str()), Some(address), "{host}");
-        }
+    fn servers_that_somebody_names_have_more_time() {
         let usual = usual_local_servers(None);
-        assert_eq!(usual.first().map(|spec| spec.base_url.as_str()), Some("http://127.0.0.1:11434"));
-        assert_eq!(usual.len(), USUAL.len());
+        assert_eq!(asked(&usual)[..2], [(USUAL[0].2, PATIENCE), (USUAL[1].2, PATIENCE)]);
+        let named = usual_local_servers(Some("box"));
+        let expected = [("http://box:11434", PATIENCE_IF_NAMED), (USUAL[1].2, PATIENCE)];
+        assert_eq!(asked(&named)[..2], expected);
+        assert_eq!((usual.len(), named.len()), (USUAL.len(), USUAL.len()));
+    }
+
+    #[test]
+    fn an_address_may_be_a_host_and_a_port() {
+        for address in ["127.0.0.1:18555", "http://127.0.0.1:18555/", "http://127.0.0.1:18555/v1"] {
+            let servers = local_servers_at([address]);
+            let expected = ["http://127.0.0.1:18555", "http://127.0.0.1:18555/v1"];
+            assert_eq!(asked(&servers), expected.map(|url| (url, PATIENCE_IF_NAMED)), "{address}");
+        }
     }
 
     #[test]

@@ -217,7 +217,10 @@ impl Models {
         let http = Arc::new(model);
         let model: Arc<dyn Model> = match entry.spec.tool_use {
             ToolUse::Native => Arc::clone(&http) as Arc<dyn Model>,
-            ToolUse::Prompt => Arc::new(PromptedModel::new(Arc::clone(&http) as Arc<dyn Model>)),
+            ToolUse::Prompt => {
+                let inner = Arc::clone(&http) as Arc<dyn Model>;
+                Arc::new(PromptedModel::new(inner, entry.spec.max_retries))
+            }
         };
         let model = BuiltModel { model, http };
         if built.len() >= BUILT {

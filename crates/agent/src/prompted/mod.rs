@@ -28,9 +28,6 @@ use crate::error::{ModelError, ModelFailure};
 use crate::history::History;
 use crate::model::{Answer, Ask, Model};
 
-/// How often a step is asked for again after an answer that cannot be used.
-const RETRIES: usize = 2;
-
 /// Settings of the caller that are meant for the answer, and would spoil the steps before it.
 const OF_THE_ANSWER: [&str; 6] =
     ["response_format", "stop", "stream_options", "n", "logprobs", "top_logprobs"];
@@ -39,13 +36,15 @@ const OF_THE_ANSWER: [&str; 6] =
 #[derive(Debug)]
 pub(crate) struct PromptedModel {
     inner: Arc<dyn Model>,
+    /// How often a step is asked for again after an answer that cannot be used.
+    max_retries: u32,
     /// Whether the API takes `response_format`, as far as is known.
     takes_schema: AtomicBool,
 }
 
 impl PromptedModel {
-    pub(crate) fn new(inner: Arc<dyn Model>) -> Self {
-        Self { inner, takes_schema: AtomicBool::new(true) }
+    pub(crate) fn new(inner: Arc<dyn Model>, max_retries: u32) -> Self {
+        Self { inner, max_retries, takes_schema: AtomicBool::new(true) }
     }
 
     async fn begin(&self, ask: Ask<'_>) -> Result<Answer, ModelError> {
@@ -60,8 +59,8 @@ impl PromptedModel {
         }
         let Some((chosen, reasoning)) = steps.choose(&tools).await? else { return steps.answer().await };
         let arguments = steps.fill(&tools, &chosen).await?;
-        // The same call again says nothing new: the model has what it can have.
-        if transcript.has_called(&chosen, &arguments) {
+        // Somebody may be polling. But small models choose the same call until the loop stops them, and would never answer.
+        if transcript.is_repeated(&chosen, &arguments) {
             return steps.answer().await;
         }
         let call = ToolCall {
@@ -85,7 +84,7 @@ impl PromptedModel {
 
     fn request_error(&self, cause: &serde_json::Error) -> ModelError {
         let failure = ModelFailure::Request(format!("the list of tools: {cause}"));
-        ModelError { model: self.inner.name().to_owned(), failure }
+        ModelError { model: self.inner.name().to_owned(), kind: None, failure }
     }
 }
 
@@ -170,7 +169,7 @@ impl Steps<'_> {
         schema: &Value,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Result<T, String>, ModelError> {
-        let mut left = RETRIES;
+        let mut left = self.model.max_retries;
         loop {
             let text = self.step(&messages, schema).await?;
             let problem = match read(&text) {
@@ -226,6 +225,7 @@ impl Steps<'_> {
         while let Some(event) = events.next().await {
             reply.take(event?).map_err(|error| ModelError {
                 model: self.model.name().to_owned(),
+                kind: None,
                 failure: ModelFailure::Malformed(error.to_string()),
             })?;
         }

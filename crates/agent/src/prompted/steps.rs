@@ -59,7 +59,7 @@ pub(super) fn choice_schema(tools: &Tools) -> Value {
 
 /// Reads the answer of the first step. The error says to the model what is wrong.
 ///
-/// The names of tools are unique over all servers, so the tool's name decides.
+/// The names of tools are unique over all servers, so the tool's name decides; but a server that is not connected is none of its.
 pub(super) fn read_choice(text: &str, tools: &Tools, must_call: bool) -> Result<Chosen, String> {
     let Parsed { object, .. } = read_object(text)?;
     let word = |key: &str| object.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default();
@@ -71,6 +71,7 @@ pub(super) fn read_choice(text: &str, tools: &Tools, must_call: bool) -> Result<
         }
         return Ok(Chosen::None);
     }
+    tools.find_server(word("serverName"))?;
     tools.find(name)?;
     Ok(Chosen::Tool { name: name.to_owned(), reasoning: word("reasoning").to_owned() })
 }

@@ -78,6 +78,15 @@ impl Tools {
         Err(format!("there is no tool `{name}`.{hint} The tools are: {}.", names.join(", ")))
     }
 
+    /// Whether a server of this name has tools here, if one is named; the error says so to the model.
+    pub(super) fn find_server(&self, name: &str) -> Result<(), String> {
+        if name.is_empty() || self.servers().any(|server| server == name) {
+            return Ok(());
+        }
+        let servers: Vec<&str> = self.servers().collect();
+        Err(format!("no server `{name}` is connected. The servers are: {}.", servers.join(", ")))
+    }
+
     /// Whether a tool takes arguments; the error says to the model why not.
     pub(super) fn check(&self, name: &str, arguments: &Map<String, Value>) -> Result<(), String> {
         self.schemas.check(name, arguments)

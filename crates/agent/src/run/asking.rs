@@ -248,7 +248,7 @@ impl<'a> Asking<'a> {
             }
             if let Err(error) = self.reply.take(event) {
                 let failure = ModelFailure::Malformed(error.to_string());
-                let error = ModelError { model: self.model_name(), failure };
+                let error = ModelError { model: self.model_name(), kind: None, failure };
                 return Err(if has_begun { Broken::Begun(error.into()) } else { Broken::Untouched(error) });
             }
         }
@@ -418,7 +418,7 @@ enum Broken {
 
 fn no_model() -> AgentError {
     let failure = ModelFailure::Request("there is no model to ask".to_owned());
-    ModelError { model: String::new(), failure }.into()
+    ModelError { model: String::new(), kind: None, failure }.into()
 }
 
 #[cfg(test)]

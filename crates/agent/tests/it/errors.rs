@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use gateway_agent::completions::{BadRequest, CompletionError};
 use gateway_agent::{AgentError, ModelError, ModelFailure, UnknownModel};
+use gateway_config::ModelKind;
 use gateway_runtime::failure::Failure;
 use serde_json::{Value, json};
 
 fn model(failure: ModelFailure) -> CompletionError {
-    CompletionError::Agent(AgentError::Model(ModelError { model: "m".to_owned(), failure }))
+    CompletionError::Agent(AgentError::Model(ModelError { model: "m".to_owned(), kind: None, failure }))
 }
 
 fn status(status: u16, body: Option<Value>) -> CompletionError {
@@ -71,6 +72,13 @@ fn errors_of_other_apis_have_the_members_that_clients_read() {
         assert!(error["code"].is_string() || error["code"].is_null(), "{written}");
         assert!(error.as_object().unwrap().contains_key("param"), "{written}");
     }
+}
+
+#[test]
+fn errors_of_ollama_say_so_first() {
+    let failure = ModelFailure::Connection("cannot be reached: refused".to_owned());
+    let error = ModelError { model: "m".to_owned(), kind: Some(ModelKind::Ollama), failure };
+    assert_eq!(error.to_string(), "Ollama completion error: model `m`: cannot be reached: refused");
 }
 
 #[test]

@@ -129,8 +129,12 @@ async fn check(fault: Fault, wire: Wire, streamed: bool) {
         Err(error) => {
             assert_eq!(outcome_of(&error), outcome, "{about}: {error}");
             let (message, body) = (error.to_string(), error.body().to_string());
-            assert!(message.starts_with("model `m`: ") && message.contains(words), "{about}: {message}");
-            assert!(message.len() > "model `m`: ".len() + 10, "{about}: {message}");
+            let start = match wire {
+                Wire::Ollama => "Ollama completion error: model `m`: ",
+                _ => "model `m`: ",
+            };
+            assert!(message.starts_with(start) && message.contains(words), "{about}: {message}");
+            assert!(message.len() > start.len() + 10, "{about}: {message}");
             for secret in [KEY, "password-77", "somebody"] {
                 assert!(!message.contains(secret) && !body.contains(secret), "{about}: {message} {body}");
             }

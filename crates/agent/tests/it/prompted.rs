@@ -87,8 +87,10 @@ async fn steps_are_held_to_a_schema_and_free_of_what_is_meant_for_the_answer() {
 async fn what_cannot_be_used_is_asked_for_again() {
     let wrong_name = CHOICE.replace("add", "ad");
     let fenced = format!("Sure!\n```json\n{}\n```", CHOICE.replace("\"A sum.\"", "'A sum.',"));
+    let wrong_server = CHOICE.replace("demo", "nope");
     for (first, feedback) in [
         (wrong_name.as_str(), "there is no tool `ad`"),
+        (wrong_server.as_str(), "no server `nope` is connected. The servers are: demo."),
         ("I would add the numbers.", "no JSON object"),
         ("{\"answer\": 42}", "`toolName` is missing"),
         ("", "empty"),
@@ -140,11 +142,35 @@ async fn arguments_that_stay_wrong_get_the_loop_s_correction() {
 }
 
 #[tokio::test]
-async fn the_same_call_again_means_that_the_answer_is_due() {
-    let server = strict_model(Wire::Chat, script(&[CHOICE, ARGUMENTS, CHOICE, ARGUMENTS, "It is 42."])).await;
+async fn steps_are_asked_for_again_as_often_as_configured() {
+    for (retries, steps) in [(0, 1), (1, 2), (4, 5)] {
+        let texts = [vec!["No."; steps], vec!["It is 42."]].concat();
+        let server = strict_model(Wire::Chat, script(&texts)).await;
+        let mut entry = spec("m", Wire::Chat, &server);
+        (entry.tool_use, entry.max_retries) = (ToolUse::Prompt, retries);
+        let mut config = ServiceConfig::default();
+        config.models = vec![entry];
+        let whole = Gateway::new(config).whole(&question(false), None).await.unwrap();
+        assert_eq!(whole["choices"][0]["message"]["content"], "It is 42.", "{retries}");
+        assert_eq!(server.requests().len(), steps + 1, "{retries}");
+    }
+}
+
+/// Somebody may be polling; but small models never answer by themselves.
+#[tokio::test]
+async fn the_same_call_again_runs_until_its_result_came_three_times() {
+    let mut texts = [CHOICE, ARGUMENTS].repeat(4);
+    texts.push("It is 42.");
+    let server = strict_model(Wire::Chat, script(&texts)).await;
     let whole = gateway(Wire::Chat, &server).whole(&question(false), None).await.unwrap();
     assert_eq!(whole["choices"][0]["message"]["content"], "It is 42.");
-    assert_eq!(calls(&whole), [("add", &json!({"a": 15, "b": 27}))]);
+    assert_eq!(calls(&whole), vec![("add", &json!({"a": 15, "b": 27})); 3]);
+    let requests = server.requests();
+    let noted = |index: usize| requests[index].body.to_string().contains("has given the same result 3 times");
+    assert_eq!(
+        (0..requests.len()).map(noted).collect::<Vec<_>>(),
+        [[false; 6].as_slice(), &[true; 3]].concat()
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `config`: the format of the configuration file.
+//! `config`: the format of the configuration file, and whether yours has it.
 
 use std::io::Write as _;
 
@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use gateway_config::json_schema;
 
+use super::servers::Check;
 use crate::Outcome;
 use crate::output::write_pretty_json;
 use crate::terminal::{Form, output};
@@ -16,15 +17,20 @@ pub(crate) enum Config {
     /// Write the JSON Schema of the configuration file, for editors
     #[command(after_help = "Save it, and name it in the file: {\"$schema\": \"./gateway.schema.json\", …}")]
     Schema,
+    /// Check the configuration without starting anything; the same as `servers check`
+    Check(Check),
 }
 
 impl Config {
     pub(crate) fn run(&self) -> Result<Outcome> {
-        let mut stdout = output(Form::Json);
         match self {
-            Self::Schema => write_pretty_json(&mut stdout, &json_schema())?,
+            Self::Schema => {
+                let mut stdout = output(Form::Json);
+                write_pretty_json(&mut stdout, &json_schema())?;
+                stdout.flush()?;
+                Ok(Outcome::Good)
+            }
+            Self::Check(check) => check.run(),
         }
-        stdout.flush()?;
-        Ok(Outcome::Good)
     }
 }

@@ -207,12 +207,19 @@ fn without_any_model_three_lines_say_what_to_do() {
     let run = sandbox.run_with(&["chat", "hi"], "", &[("MCP_GATEWAY_LOCAL_MODELS", "")]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert_eq!(run.stderr.lines().count(), 3, "{}", run.stderr);
-    for part in ["error: no model is configured", "ollama run", "mcp-gateway-config.json: {\"models\""] {
+    for part in [
+        "error: no model is configured, and none answers on this machine (MCP_GATEWAY_LOCAL_MODELS names no address)",
+        "ollama run",
+        "mcp-gateway-config.json: {\"models\"",
+    ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
-    let closed = format!("http://127.0.0.1:{}", free_port());
-    let run = sandbox.run_with(&["chat", "hi"], "", &[("MCP_GATEWAY_LOCAL_MODELS", &closed)]);
-    assert_eq!((run.status, run.stderr.lines().count()), (2, 3), "{}", run.stderr);
+    let closed = format!("127.0.0.1:{}", free_port());
+    for address in [closed.clone(), format!("http://{closed}/v1")] {
+        let run = sandbox.run_with(&["chat", "hi"], "", &[("MCP_GATEWAY_LOCAL_MODELS", &address)]);
+        assert_eq!((run.status, run.stderr.lines().count()), (2, 3), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("(asked: {closed})\n")), "{}", run.stderr);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,8 +235,10 @@ async fn a_model_on_this_machine_is_found_without_configuration() {
         let run = |arguments: &[&str], variable: (&str, &str)| {
             tokio::task::block_in_place(|| sandbox.run_with(arguments, "", &[variable]))
         };
-        let found = run(&["chat", "hi"], ("MCP_GATEWAY_LOCAL_MODELS", &address));
-        assert_eq!((found.status, found.stdout.as_str()), (0, "Hello.\n"), "{wire:?}: {}", found.stderr);
+        for address in [&address, &host] {
+            let found = run(&["chat", "hi"], ("MCP_GATEWAY_LOCAL_MODELS", address));
+            assert_eq!((found.status, found.stdout.as_str()), (0, "Hello.\n"), "{wire:?}: {}", found.stderr);
+        }
         let asked = model.requests().iter().rev().find(|request| request.method == "POST").cloned().unwrap();
         assert_eq!(asked.body["model"], "qwen3:8b", "{wire:?}");
         if wire == Wire::Ollama {
@@ -330,6 +339,48 @@ async fn servers_that_fail_are_named_before_the_first_message() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_invalid_server_is_named_once() {
+    let chat = Chat::with(Script::new().last(Step::reply(Reply::new().text("Hello.")))).await;
+    let invalid =
+        |required: bool| json!({"demo": {"type": "builtin"}, "bad": {"comand": "x", "required": required}});
+    let chat = chat.configured("mcpServers", invalid(false));
+    let run = chat.run(&["hi"], "");
+    assert_eq!((run.status, run.stdout.as_str()), (0, "Hello.\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("Server \"bad\"") && run.stderr.lines().count() == 1, "{}", run.stderr);
+    let chat = chat.configured("mcpServers", invalid(true));
+    let run = chat.run(&["hi"], "");
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    assert!(
+        run.stderr.ends_with("error: server `bad` is needed, and its entry is invalid\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_another_gateway_has_open_is_one_line_and_data_names_another() {
+    let chat = Chat::with(Script::new().last(Step::reply(Reply::new().text("Hello.")))).await;
+    let chat = chat.configured("log", json!({}));
+    let _running = chat.sandbox.serve(&[]);
+    let run = chat.run(&["--data", "data", "hi"], "");
+    let expected = "warning: another gateway has the call log open, so calls are logged in memory only; `--data DIR` names another directory\n";
+    assert_eq!((run.status, run.stderr.as_str()), (0, expected));
+    let run = chat.run(&["--data", "other", "hi"], "");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert!(chat.sandbox.path("other/calls.db").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_files_are_loaded() {
+    let chat = Chat::with(Script::new()).await;
+    let run = chat.run(&[], "/load /dev/zero\n");
+    assert_eq!(
+        (run.status, run.stderr.as_str()),
+        (1, "error: reading /dev/zero: it is not a regular file\n")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_the_tools_of_the_named_server_are_offered() {
     let chat = Chat::with(Script::new().last(Step::reply(Reply::new().text("Hello.")))).await;
     let other = fixture(&Fixture::stdio());
@@ -383,10 +434,11 @@ async fn personal_data_is_masked_before_the_model_gets_it_or_refused() {
     let chat = Chat::with(script).await.configured("privacy", json!({"chat": "mask"}));
     let run = chat.run(&["I am anna@example.com."], "");
     assert_eq!((run.status, run.stdout.as_str()), (0, "I write to [email].\n"), "{}", run.stderr);
-    for part in ["messages", "answers"] {
-        let notice = format!("personal data in {part}: email (mask)");
-        assert!(run.stderr.contains(&notice), "{}", run.stderr);
-    }
+    // Once each, and without an event of the log.
+    assert_eq!(
+        run.stderr,
+        "personal data in messages: email (mask)\npersonal data in answers: email (mask)\n"
+    );
     assert_eq!(chat.sent(0), [json!({"role": "user", "content": "I am [email]."})]);
 
     let chat = chat.configured("privacy", json!({"chat": {"messages": "block"}}));

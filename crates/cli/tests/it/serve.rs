@@ -32,6 +32,29 @@ fn the_first_start_needs_nothing_and_leaves_nothing() {
 }
 
 #[test]
+fn examples_of_the_first_start_have_a_key_where_one_is_needed() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["serve", "--port", "0"]);
+    command.env("MCP_GATEWAY_API_KEY", "k-0123456789abcdef");
+    let mut gateway = Gateway::start(command);
+    let expected = format!("  curl {}/tools/gemini -H 'authorization: Bearer YOUR-KEY'", gateway.url());
+    assert_eq!(gateway.line("/tools/gemini"), expected);
+    assert!(
+        gateway
+            .line("/call_tool")
+            .contains("/call_tool -H 'authorization: Bearer YOUR-KEY' -H 'content-type")
+    );
+}
+
+#[test]
+fn models_without_servers_are_said_to_have_no_tools() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&json!({"models": {"local": {"kind": "ollama"}}}));
+    let line = sandbox.serve(&[]).line("no servers");
+    assert!(line.starts_with("models are configured, but no servers, so the models have no tools"), "{line}");
+}
+
+#[test]
 fn servers_are_reported_as_they_come_up_or_fail() {
     let sandbox = Sandbox::new();
     sandbox.configure(&json!({"mcpServers": {
@@ -161,8 +184,9 @@ fn a_port_in_use_is_reported_before_any_server_starts() {
     let data = sandbox.path("data");
     let run = sandbox.run(&["serve", "--port", &port, "--data", data.to_str().unwrap()]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
-    let expected =
-        format!("error: listening on 127.0.0.1:{port} (another program has it; choose another port)");
+    let expected = format!(
+        "error: listening on 127.0.0.1:{port} (another program has it; choose another port with `--port N`)"
+    );
     assert!(run.stderr.starts_with(&expected), "{}", run.stderr);
     assert!(!pids.exists());
 }

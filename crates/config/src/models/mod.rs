@@ -1,5 +1,6 @@
 //! What is configured of models and of the loop that runs their calls.
 
+mod address;
 mod read;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::fields::Words;
 use crate::key::Secret;
 
+pub use address::{ollama_address, server_address};
 pub(crate) use read::{model_schema, read_loop, read_models};
 
 /// A model that can be asked.
@@ -34,6 +36,8 @@ pub struct ModelSpec {
     pub tool_dialect: ToolDialect,
     /// How the model is given tools.
     pub tool_use: ToolUse,
+    /// How often a step of [`ToolUse::Prompt`] is asked for again after an answer that cannot be used.
+    pub max_retries: u32,
     /// In which notations calls are taken out of its text: `off`, `auto` or names; by the model's family if absent.
     pub text: Option<Vec<String>>,
     /// The version of Azure's API.

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use gateway_notation::spelling::did_you_mean;
 use serde_json::{Map, Value, json};
 
+use super::address::ollama_address;
 use super::{LoopConfig, ModelKind, ModelSpec, ToolBudget, ToolDialect, ToolUse};
 use crate::fields::{DAY, Fields, Item, Setting as _, Unit, any_of, describe};
 use crate::key::Secret;
@@ -15,6 +17,12 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Repetitions of a request that the API could not take at the moment.
 const RETRIES: u32 = 2;
+
+/// Repetitions of a step whose answer cannot be used.
+const STEP_RETRIES: u32 = 2;
+
+/// Ends of addresses that the gateway adds itself.
+const API_PATHS: [&str; 4] = ["/chat/completions", "/responses", "/messages", "/api/chat"];
 
 /// Where Argo listens if nobody says otherwise, and the key that it wants.
 const ARGO: (&str, &str) = ("http://localhost:8000/v1", "not-needed");
@@ -82,6 +90,7 @@ impl ModelSpec {
             dialect: None,
             tool_dialect: ToolDialect::default(),
             tool_use: ToolUse::default(),
+            max_retries: STEP_RETRIES,
             text: None,
             api_version: None,
             headers: BTreeMap::new(),
@@ -110,8 +119,14 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     let environment = at.context.source.environment;
     let ollama = || environment.non_empty("OLLAMA_HOST").filter(|_| model.kind == ModelKind::Ollama);
     let usual = || argo.map(|(address, _)| address).or_else(|| model.kind.base_url()).map(str::to_owned);
-    match address.or_else(|| ollama().map(|address| with_scheme(&address))).or_else(usual) {
-        Some(address) if is_address(&address) => model.base_url = address,
+    match address.or_else(|| ollama().map(|host| ollama_address(&host))).or_else(usual) {
+        Some(address) if is_address(&address) => {
+            let path = API_PATHS.iter().find(|path| address.trim_end_matches('/').ends_with(**path));
+            if let Some(path) = path {
+                at.warn("baseUrl", &format!("ends in `{path}`, which the gateway adds itself: leave it out"));
+            }
+            model.base_url = address;
+        }
         Some(_) => {
             at.error("baseUrl", "must be an address with http or https, such as `https://models.example/v1`");
         }
@@ -119,13 +134,13 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     }
     let about = "The key that is sent along; use `${VARIABLE}` or `${file:path}`.";
     model.api_key = secret(at, "apiKey", about, taken_from);
+    // Only the vendor's own address gets the vendor's key.
+    let is_own = model.kind.base_url().is_none_or(|own| own == model.base_url);
+    let variable = model.kind.key_variable().filter(|_| is_own && argo.is_none());
     if model.api_key.is_none() {
         model.api_key = argo.map(|(_, key)| Secret::new(key)).or_else(|| {
-            // Only the vendor's own address gets the vendor's key.
-            let is_own = model.kind.base_url().is_none_or(|own| own == model.base_url);
-            let variable = model.kind.key_variable().filter(|_| is_own)?;
-            let key = environment.non_empty(variable)?;
-            taken_from.insert(variable.to_owned());
+            let key = environment.non_empty(variable?)?;
+            taken_from.extend(variable.map(str::to_owned));
             Some(Secret::new(key))
         });
     }
@@ -141,6 +156,9 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     at.set("toolDialect", about, &mut model.tool_dialect);
     let about = "How the model is given tools: as its API has it, or as a question in two steps, for models that cannot call tools.";
     at.set("toolUse", about, &mut model.tool_use);
+    let about =
+        "How often a model that is asked in two steps is asked again after an answer that cannot be used.";
+    at.count("maxRetries", about, 0..=10, &mut model.max_retries);
     let about = "In which notations calls are taken out of its text: `off`, `auto`, or names of notations; by the model's family if absent.";
     let texts = || any_of(&[json!({"type": "boolean"}), Vec::<String>::schema()]);
     model.text = at.item("text", about, texts).and_then(|item| match item.value {
@@ -149,6 +167,15 @@ fn read_model(name: &str, at: &mut Fields<'_>, taken_from: &mut BTreeSet<String>
     });
     at.set("apiVersion", "The version of Azure's API.", &mut model.api_version);
     headers(at, &mut model.headers, taken_from);
+    // A header may be the key.
+    if let (Some(variable), None, true) = (variable, &model.api_key, model.headers.is_empty())
+        && !at.has("apiKey")
+    {
+        at.warn(
+            "apiKey",
+            &format!("is missing, and `{variable}` is not set, so the API will refuse requests"),
+        );
+    }
     let about = "Names of models that are asked if this one gives no answer, in order.";
     at.set("fallbacks", about, &mut model.fallbacks);
     let about = "How often a request is repeated that the API could not take at the moment.";
@@ -175,9 +202,16 @@ fn budget(tools: &mut ToolBudget, at: &mut Fields<'_>) {
     at.set("search", about, &mut tools.search);
 }
 
-/// Reads `loop`.
-pub(crate) fn read_loop(config: &mut LoopConfig, at: &mut Fields<'_>) {
+/// Reads `loop`, for a file with these models.
+pub(crate) fn read_loop(config: &mut LoopConfig, models: &[ModelSpec], at: &mut Fields<'_>) {
     at.set("model", "The model that is asked if a request names none.", &mut config.model);
+    // What an API lists is not known here.
+    let is_known = |name: &str| models.iter().any(|model| model.lists_models || model.name == name);
+    if let Some(name) = config.model.as_deref().filter(|name| !models.is_empty() && !is_known(name)) {
+        let hint = did_you_mean(name, models.iter().map(|model| model.name.as_str()));
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        at.warn("model", &format!("no model is called `{name}`{hint}"));
+    }
     let about = "Replies of the model to one message.";
     at.count("maxRounds", about, 1..=1_000, &mut config.rounds);
     at.count("maxTurns", "The same as `maxRounds`.", 1..=1_000, &mut config.rounds);
@@ -214,10 +248,4 @@ fn headers(at: &mut Fields<'_>, headers: &mut BTreeMap<String, Secret>, taken_fr
 fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace))
-}
-
-/// Ollama's variable may name a host and a port only.
-fn with_scheme(address: &str) -> String {
-    let address = address.trim_end_matches('/');
-    if address.contains("://") { address.to_owned() } else { format!("http://{address}") }
 }

@@ -71,7 +71,7 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     }
     config.models = read_models(at, key_variables);
     let about = "Bounds of the loop that runs the calls of models.";
-    at.object("loop", about, |at| read_loop(&mut config.agent, at));
+    at.object("loop", about, |at| read_loop(&mut config.agent, &config.models, at));
     let about = "Conversations that the gateway keeps.";
     at.object("conversations", about, |at| read_conversations(&mut config.conversations, at, key_variables));
     config.agent.model = environment.non_empty("ARGO_DEFAULT_MODEL").or(config.agent.model.take());

@@ -262,15 +262,23 @@ fn broken_json_names_file_and_line() {
         ("[]", "mcp-gateway-config.json:1: must be a JSON object"),
         (
             r#"{"notServers": {}}"#,
-            r#"mcp-gateway-config.json:1: notServers: Config file must have a "servers" object (or "mcpServers"); `notServers` is not known, did you mean `servers`?"#,
+            r#"mcp-gateway-config.json:1: notServers: Config file must have a "servers" object (or "mcpServers"), "models" or "tools"; `notServers` is not known, did you mean `servers`?"#,
+        ),
+        (
+            r#"{"modls": {}}"#,
+            r#"mcp-gateway-config.json:1: modls: Config file must have a "servers" object (or "mcpServers"), "models" or "tools"; `modls` is not known, did you mean `models`?"#,
+        ),
+        (
+            r#"{"model": {"m": {}}}"#,
+            r#"mcp-gateway-config.json:1: model: Config file must have a "servers" object (or "mcpServers"), "models" or "tools"; `model` is not known, did you mean `models`?"#,
         ),
         (
             r#"{"other": {}}"#,
-            r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers")"#,
+            r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers"), "models" or "tools""#,
         ),
         (
             r#"{"tools": null, "resources": null}"#,
-            r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers")"#,
+            r#"mcp-gateway-config.json:1: Config file must have a "servers" object (or "mcpServers"), "models" or "tools""#,
         ),
         (r#"{"servers": []}"#, "mcp-gateway-config.json:1: servers: must be an object"),
     ];

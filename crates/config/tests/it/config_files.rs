@@ -358,8 +358,10 @@ fn a_file_of_another_client_without_servers_is_warned_of() {
         let config = load(&lookup("more.json"), &environment(&[], &files)).unwrap();
         let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
         assert_eq!((config.servers.len(), warnings), (1, vec![expected.to_owned()]), "{more}");
-        // Alone it is an error, with the same words.
+        // Alone it is an error, with the same words and what would do instead.
         let alone = Lookup { config: Some("more.json".into()), directory: "/p".into(), ..Lookup::default() };
+        let expected =
+            expected.replace("(or \"mcpServers\")", "(or \"mcpServers\"), \"models\" or \"tools\"");
         assert_eq!(load(&alone, &environment(&[], &files)).unwrap_err().errors[0].to_string(), expected);
     }
 }

@@ -19,7 +19,7 @@ fn everything_can_be_set() {
         "models": {
             "mine": {
                 "kind": "azure", "baseUrl": "https://azure.example", "apiKey": "${file:/etc/gateway/key}", "model": "gpt-4o",
-                "dialect": "azure-openai", "toolDialect": "functions", "toolUse": "prompt", "text": ["hermes", "fence"],
+                "dialect": "azure-openai", "toolDialect": "functions", "toolUse": "prompt", "maxRetries": 4, "text": ["hermes", "fence"],
                 "apiVersion": "2024-10-21", "headers": {"X-Team": "${TEAM}"}, "fallbacks": ["other"], "retries": 5,
                 "timeout": "20s", "settings": {"temperature": 0.2},
                 "tools": {"max": 8, "maxTokens": 1000, "maxBytes": "15KB", "pinned": ["files/*"]},
@@ -32,7 +32,8 @@ fn everything_can_be_set() {
             "keepResults": "5m", "keptResultBytes": "2MB",
         },
     }"#;
-    let GatewayConfig { service, warnings, .. } = read(text, &[("TEAM", "a-team")]).unwrap();
+    let GatewayConfig { service, warnings, .. } =
+        read(text, &[("TEAM", "a-team"), ("OPENAI_API_KEY", "k")]).unwrap();
     assert_eq!(warnings, []);
     let [mine, other] = service.models.as_slice() else { panic!("{:?}", service.models) };
     assert_eq!((mine.name.as_str(), mine.kind), ("mine", ModelKind::Azure));
@@ -41,6 +42,7 @@ fn everything_can_be_set() {
     assert_eq!(mine.model.as_deref(), Some("gpt-4o"));
     assert_eq!(mine.dialect.as_deref(), Some("azure-openai"));
     assert_eq!((mine.tool_dialect, mine.tool_use), (ToolDialect::Functions, ToolUse::Prompt));
+    assert_eq!((mine.max_retries, other.max_retries), (4, 2));
     assert_eq!(mine.text, Some(vec!["hermes".to_owned(), "fence".to_owned()]));
     assert_eq!(mine.api_version.as_deref(), Some("2024-10-21"));
     assert_eq!(mine.headers["X-Team"], Secret::new("a-team"));
@@ -155,6 +157,55 @@ fn what_is_wrong_is_said() {
         let problems = problems.replace("models.a.baseUrl: ", "`models.a.baseUrl` ");
         assert!(problems.contains(expected), "{text}: {problems}");
     }
-    let config = read(r#"{"models": {"a": {"fallbacks": ["b"]}}}"#, &[]).unwrap();
-    assert!(config.warnings[0].to_string().contains("no model is called `b`"), "{:?}", config.warnings);
+}
+
+#[test]
+fn what_will_not_work_is_warned_of() {
+    let key = [("OPENAI_API_KEY", "k")];
+    let no_key = "apiKey: is missing, and `OPENAI_API_KEY` is not set, so the API will refuse requests";
+    for (text, variables, expected) in [
+        (r#"{"models": {"a": {"fallbacks": ["b"]}}}"#, &key[..], &["no model is called `b`"][..]),
+        (r#"{"models": {"a": {}}}"#, &key, &[]),
+        (r#"{"models": {"a": {}}}"#, &[], &[no_key]),
+        (r#"{"models": {"a": {"headers": {"Authorization": "Bearer k"}}}}"#, &[], &[]),
+        (r#"{"models": {"a": {"baseUrl": "http://localhost:8000/v1"}}}"#, &[], &[]),
+        (r#"{"models": {"a": {"kind": "ollama"}}}"#, &[], &[]),
+        (r#"{"models": {"a": {"dialect": "argo"}}}"#, &[], &[]),
+        (
+            r#"{"models": {"a": {"kind": "dial", "baseUrl": "http://x"}}}"#,
+            &[],
+            &["apiKey: is missing, and `DIAL_API_KEY` is not set"],
+        ),
+        (
+            r#"{"models": {"a": {"baseUrl": "http://x/v1/chat/completions"}}}"#,
+            &[],
+            &["models.a.baseUrl: ends in `/chat/completions`"],
+        ),
+        (
+            r#"{"models": {"gpt": {}}, "loop": {"model": "gtp"}}"#,
+            &key,
+            &["loop.model: no model is called `gtp`; did you mean `gpt`?"],
+        ),
+        (r#"{"models": {"gpt": {}, "all": {"models": "auto"}}, "loop": {"model": "gtp"}}"#, &key, &[]),
+    ] {
+        let warnings = read(text, variables).unwrap().warnings;
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings.len(), expected.len(), "{text}: {warnings:?}");
+        for (warning, expected) in warnings.iter().zip(expected) {
+            assert!(warning.contains(expected), "{text}: {warning}");
+        }
+    }
+}
+
+#[test]
+fn ollama_s_variable_may_name_a_host_or_a_port_alone() {
+    for (host, address) in [
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        (":4000", "http://127.0.0.1:4000"),
+        ("box", "http://box:11434"),
+        ("http://box:10000/", "http://box:10000"),
+    ] {
+        let config = read(r#"{"models": {"a": {"kind": "ollama"}}}"#, &[("OLLAMA_HOST", host)]).unwrap();
+        assert_eq!(config.service.models[0].base_url, address, "{host}");
+    }
 }

@@ -233,8 +233,11 @@ impl Lists {
         known.sort_unstable();
         let message = match error {
             DialectError::Unknown { name, .. } => {
-                match did_you_mean(name, known.iter().map(String::as_str)) {
-                    Some(question) => format!("Unknown provider: {name}; {question}"),
+                let of_model = dialects.for_model(name).ok().map(|choice| {
+                    format!("it names a model, so try provider `{}` with `model={name}`", choice.dialect)
+                });
+                match of_model.or_else(|| did_you_mean(name, known.iter().map(String::as_str))) {
+                    Some(hint) => format!("Unknown provider: {name}; {hint}"),
                     None => format!("Unknown provider: {name}"),
                 }
             }

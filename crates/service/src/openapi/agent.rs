@@ -8,6 +8,15 @@ const COMPLETION_REQUEST: &str =
     r#"{"model":"local","messages":[{"role":"user","content":"What is 15 plus 27?"}]}"#;
 const COMPLETION: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1790000000,"model":"local","choices":[{"index":0,"message":{"role":"assistant","content":"42"},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":0}}}"#;
 
+const COMPLETION_CHUNKS: &str = concat!(
+    r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"local","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
+    "\n\n",
+    r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"local","choices":[{"index":0,"delta":{"content":"42"},"finish_reason":null}]}"#,
+    "\n\n",
+    r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"local","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+    "\n\ndata: [DONE]\n\n",
+);
+
 pub(super) const COMPLETIONS: Route = route(
     Post,
     "/v1/chat/completions",
@@ -40,7 +49,10 @@ pub(super) const COMPLETIONS: Route = route(
 ])
 .body("CompletionRequest", &[("question", COMPLETION_REQUEST)])
 .answers(&[
-    ok("The answer.", Content::JsonOrEvents("Completion", COMPLETION)),
+    ok(
+        "The answer.",
+        Content::JsonOrEvents { schema: "Completion", json: COMPLETION, events: COMPLETION_CHUNKS },
+    ),
     answer(400, "The request is not sound.", Content::Json("CompletionError", None)),
     answer(404, "No model has this name.", Content::Json("CompletionError", None)),
     answer(502, "The model gave no answer.", Content::Json("CompletionError", None)),

@@ -9,6 +9,14 @@ const SUMMARIES: &str = r#"[{"id":"6f1c2a9e-0b4d-4c8e-9a57-2f6d0f1b7c3d","title"
 const MESSAGE: &str = r#"{"message":{"role":"user","content":"What is 15 plus 27?"},"stream":false}"#;
 const ANSWER: &str =
     r#"{"content":"15 plus 27 is 42.","conversation_id":"6f1c2a9e-0b4d-4c8e-9a57-2f6d0f1b7c3d"}"#;
+const ANSWER_EVENTS: &str = concat!(
+    r#"data: {"conversation_id":"6f1c2a9e-0b4d-4c8e-9a57-2f6d0f1b7c3d"}"#,
+    "\n\n",
+    r#"data: {"choices":[{"delta":{"content":"15 plus 27 is 42."},"index":0,"finish_reason":null}]}"#,
+    "\n\n",
+    r#"data: {"choices":[{"delta":{},"index":0,"finish_reason":"stop"}]}"#,
+    "\n\ndata: [DONE]\n\n",
+);
 const DELETED: &str = r#"{"message":"Conversation deleted successfully","success":true}"#;
 const RECORDS: &str = r#"{"conversation_id":"6f1c2a9e-0b4d-4c8e-9a57-2f6d0f1b7c3d","calls":[{"tool_name":"add","arguments":{"a":15,"b":27},"result":"42","id":"call_1","correlation_id":"0b1f6f0e-3f1d-4c55-9d2b-6f1f2a4f9f10"}]}"#;
 
@@ -112,7 +120,7 @@ pub(super) const CHAT: Route =
         ])
         .body("ChatRequest", &[("question", MESSAGE)])
         .answers(&[
-            ok("The answer.", Content::JsonOrEvents("ChatAnswer", ANSWER)),
+            ok("The answer.", Content::JsonOrEvents { schema: "ChatAnswer", json: ANSWER, events: ANSWER_EVENTS }),
             error(400, "The request is not sound, or no model has this name.", &["VALIDATION_ERROR"]),
             UNKNOWN,
             CHANGED,

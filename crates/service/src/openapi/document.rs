@@ -23,10 +23,6 @@ const WITH_BODY: &[(&str, &str, &[&str])] = &[
     ("503", "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
 ];
 
-/// What a stream of a call looks like.
-const EVENTS: &str = "event: progress\ndata: {\"server\":\"files\",\"tool\":\"index\",\"progress\":1,\"total\":2}\n\n\
-                      event: result\ndata: {\"result\":{\"content\":[]}}\n\n";
-
 /// The OpenAPI document of all routes.
 pub fn document() -> Value {
     let mut paths = Map::new();
@@ -181,9 +177,9 @@ fn response(answer: &Answer) -> Value {
             json!({"application/json": {"schema": reference(schema), "example": example(text)}})
         }
         Content::Media(media) => json!({media: {"schema": {"type": "string"}}}),
-        Content::JsonOrEvents(schema, text) => json!({
-            "application/json": {"schema": reference(schema), "example": example(text)},
-            "text/event-stream": {"schema": {"type": "string"}, "example": EVENTS},
+        Content::JsonOrEvents { schema, json, events } => json!({
+            "application/json": {"schema": reference(schema), "example": example(json)},
+            "text/event-stream": {"schema": {"type": "string"}, "example": events},
         }),
         Content::JsonOr(schema, media) => {
             json!({"application/json": {"schema": reference(schema)}, media: {"schema": {"type": "string"}}})

@@ -265,8 +265,12 @@ pub(crate) enum Content {
     Media(&'static str),
     /// JSON or another media type, as the caller asks.
     JsonOr(&'static str, &'static str),
-    /// JSON with an example, or a stream of events that ends with the same JSON.
-    JsonOrEvents(&'static str, &'static str),
+    /// JSON with an example, or a stream of events with another.
+    JsonOrEvents {
+        schema: &'static str,
+        json: &'static str,
+        events: &'static str,
+    },
     /// The error shape; the words that `code` may have.
     Error(&'static [&'static str]),
 }

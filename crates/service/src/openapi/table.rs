@@ -19,6 +19,9 @@ const HISTORY_REQUEST_OPENAI_TO_GEMINI: &str = r#"{"from":"openai","to":"gemini"
 const ACCEPT_REQUEST_ONE: &str =
     r#"{"fingerprint":"0d4f2b5a9c1e7788aa31f0c2b6d95e4f7a8b9c0d1e2f3a4b5c6d7e8f9a0b1c2d"}"#;
 
+const CALL_EVENTS: &str = "event: progress\ndata: {\"server\":\"files\",\"tool\":\"index\",\"progress\":1,\"total\":2}\n\n\
+                           event: result\ndata: {\"result\":{\"content\":[]}}\n\n";
+
 /// All routes, in the order of the document.
 pub(crate) static ROUTES: &[Route] = &[
     tools::LIST,
@@ -97,10 +100,11 @@ pub(crate) static ROUTES: &[Route] = &[
         .answers(&[
             ok(
                 "The results.",
-                Content::JsonOrEvents(
-                    "ExecuteAnswer",
-                    r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
-                ),
+                Content::JsonOrEvents {
+                    schema: "ExecuteAnswer",
+                    json: r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
+                    events: CALL_EVENTS,
+                },
             ),
             error(
                 400,
@@ -135,10 +139,11 @@ pub(crate) static ROUTES: &[Route] = &[
             ok(
                 "The result as the server gave it, also where the tool says that it failed (`isError`). \
              `X-Cache: hit` and `Age` say that it is that of an earlier call.",
-                Content::JsonOrEvents(
-                    "CallToolAnswer",
-                    r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]}}"#,
-                ),
+                Content::JsonOrEvents {
+                    schema: "CallToolAnswer",
+                    json: r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]}}"#,
+                    events: CALL_EVENTS,
+                },
             ),
             error(
                 400,

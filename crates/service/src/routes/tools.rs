@@ -74,7 +74,7 @@ pub(crate) async fn render(
     let style = parameters.error_style()?;
     let is_list = parameters.flag("list")?;
     if is_list && request.with_server {
-        let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
+        let message = "meta=1 cannot be combined with list=1: a bare list has no room for it";
         return Err(ApiError::bad_request(message));
     }
     if let Some(query) = parameters.get("query") {
@@ -133,7 +133,7 @@ async fn selected(
     style: ErrorStyle,
 ) -> Result<Response, ApiError> {
     if request.with_report || request.with_server || request.mode == ListMode::Search {
-        let message = "query beside report, meta or mode=search: leave one of them out";
+        let message = "query cannot be combined with report, meta or mode=search";
         return Err(ApiError::bad_request(message));
     }
     let dialect = request.dialect(gateway.lists())?;

@@ -45,8 +45,16 @@ pub struct AlreadyInstalled;
 
 /// Writes all events of this process from now on.
 pub fn install(format: LogFormat, level: LogLevel) -> Result<(), AlreadyInstalled> {
-    let layer = Lines { format, level: filter(level), sink: Standard };
-    tracing::subscriber::set_global_default(Registry::default().with(layer)).map_err(|_| AlreadyInstalled)
+    set(Lines { format, level: filter(level), audit: Audit::Written, sink: Standard })
+}
+
+/// The same without what auditors need, for a program that shows it in another way.
+pub fn install_without_audit(format: LogFormat, level: LogLevel) -> Result<(), AlreadyInstalled> {
+    set(Lines { format, level: filter(level), audit: Audit::LeftOut, sink: Standard })
+}
+
+fn set(lines: Lines<Standard>) -> Result<(), AlreadyInstalled> {
+    tracing::subscriber::set_global_default(Registry::default().with(lines)).map_err(|_| AlreadyInstalled)
 }
 
 /// Where lines go.
@@ -72,10 +80,18 @@ impl Sink for Standard {
     }
 }
 
+/// What becomes of the events that auditors need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Audit {
+    Written,
+    LeftOut,
+}
+
 /// Turns events into lines.
 struct Lines<S> {
     format: LogFormat,
     level: LevelFilter,
+    audit: Audit,
     sink: S,
 }
 
@@ -84,6 +100,7 @@ impl<S> Lines<S> {
         let target = metadata.target();
         let is_ours = target.starts_with("gateway") || target.starts_with("mcp_tool_gateway");
         let level = match target {
+            AUDIT if self.audit == Audit::LeftOut => LevelFilter::OFF,
             // What an auditor needs is written at every level.
             AUDIT => self.level.max(LevelFilter::WARN),
             _ if is_ours => self.level,
@@ -144,7 +161,7 @@ mod tests {
 
     fn written(format: LogFormat, level: LogLevel, work: impl FnOnce()) -> Vec<(Target, String)> {
         let kept = Kept::default();
-        let layer = Lines { format, level: filter(level), sink: kept.clone() };
+        let layer = Lines { format, level: filter(level), audit: Audit::Written, sink: kept.clone() };
         tracing::subscriber::with_default(Registry::default().with(layer), work);
         std::mem::take(&mut *kept.0.lock().unwrap())
     }

@@ -210,6 +210,14 @@ async fn unknown_servers_providers_and_groups_are_answered_with_the_nearest() {
         ("/tools?server=dmo", "Unknown server: dmo. Available servers: demo; did you mean `demo`?"),
         ("/logs?server=dmo", "Unknown server: dmo. Available servers: demo; did you mean `demo`?"),
         ("/tools/gemni", "Unknown provider: gemni; did you mean `gemini`?"),
+        (
+            "/tools/claude",
+            "Unknown provider: claude; it names a model, so try provider `anthropic` with `model=claude`",
+        ),
+        (
+            "/tools/gpt-4o",
+            "Unknown provider: gpt-4o; it names a model, so try provider `openai-chat` with `model=gpt-4o`",
+        ),
         ("/providers/gemni", "Unknown provider: gemni; did you mean `gemini`?"),
         ("/tools/gemini?group=ofice", "group=ofice: expected one of office; did you mean `office`?"),
     ] {

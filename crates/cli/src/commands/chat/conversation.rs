@@ -10,11 +10,12 @@ use anyhow::{Context as _, Result, bail};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use gateway_agent::{Journal, from_chat, to_chat};
+use gateway_config::read_regular_file;
 use gateway_dialects::history::Message;
 use gateway_runtime::lock::locked;
 use serde_json::{Value, json};
 
-use crate::input::{read_json, read_text};
+use crate::input::read_json;
 use crate::output::write_pretty_json;
 
 /// What a turn has added so far, so that it is there when the turn is interrupted.
@@ -55,9 +56,10 @@ pub(super) fn save(path: &Path, model: &str, messages: &[Message]) -> Result<()>
     write().with_context(|| format!("writing {}", path.display()))
 }
 
-/// Reads what [`save`] wrote: an object with `messages`, or the messages alone.
+/// Reads what [`save`] wrote: an object with `messages`, or the messages alone. Only a file, and no endless one: nobody could stop it.
 pub(super) fn load(path: &Path) -> Result<Vec<Message>> {
-    let (name, text) = read_text(Some(path))?;
+    let name = path.display().to_string();
+    let text = read_regular_file(path).with_context(|| format!("reading {name}"))?;
     let messages = match read_json(&name, &text)? {
         Value::Array(messages) => messages,
         Value::Object(mut members) => match members.remove("messages") {

@@ -7,6 +7,7 @@ mod keys;
 mod lines;
 mod message;
 mod models;
+mod question;
 mod screen;
 mod session;
 mod slash;
@@ -25,8 +26,8 @@ use gateway_config::ServiceConfig;
 use gateway_dialects::stream::Usage;
 use gateway_protocol::printable;
 use gateway_runtime::Runtime;
-use gateway_service::{LogFormat, LogLevel};
-use gateway_upstream::{ConnectMode, Fleet, UpstreamSpec};
+use gateway_service::LogLevel;
+use gateway_upstream::{ConnectMode, Endpoint, Fleet, UpstreamSpec};
 
 use self::approver::{Approver, Person};
 use self::lines::Lines;
@@ -41,7 +42,7 @@ use crate::fleet::{chosen, failures, listed};
 use crate::output::{Tone, counted};
 use crate::runtime::{EndSignals, Interrupted, block_on_threads};
 use crate::seconds::seconds;
-use crate::setup::{ConfigFlags, Setup};
+use crate::setup::{ConfigFlags, Overrides, Setup};
 
 /// Talk to a model that has the tools of all servers.
 #[derive(Debug, Args)]
@@ -76,6 +77,9 @@ pub(crate) struct Chat {
     /// Write the conversation to this file after every answer
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// The directory of the call log and of what is remembered of servers
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// How long to wait for servers that are starting, in seconds
     #[arg(long, value_name = "S", default_value = "60", value_parser = seconds)]
     timeout: Duration,
@@ -91,10 +95,11 @@ const END: Duration = Duration::from_secs(5);
 
 impl Chat {
     pub(crate) fn run(&self) -> Result<Outcome> {
-        let mut setup = self.config.load()?;
+        let overrides = Overrides { data: self.data.clone(), ..Overrides::default() };
+        let mut setup = self.config.load_with(&overrides)?;
         // What a person has to know is shown; events of the service would stand between the answers.
         setup.service.log_level = setup.service.log_level.or(Some(LogLevel::Error));
-        setup.install_logs(LogFormat::Text)?;
+        setup.install_logs_without_audit()?;
         setup.specs = self.specs(std::mem::take(&mut setup.specs))?;
         block_on_threads(None, self.serve(setup))
     }
@@ -113,6 +118,13 @@ impl Chat {
             specs.extend(self.ad_hoc.spec(None)?);
         }
         let mut specs = if specs.is_empty() { configured } else { specs };
+        // What is wrong with these has been said.
+        let is_wanted = |spec: &UpstreamSpec| spec.required || self.is_narrowed();
+        let mut invalid = specs.iter().filter(|spec| spec.endpoint == Endpoint::Invalid && !spec.disabled);
+        if let Some(spec) = invalid.find(|spec| is_wanted(spec)) {
+            bail!("server `{}` is needed, and its entry is invalid", spec.id);
+        }
+        specs.retain(|spec| spec.endpoint != Endpoint::Invalid);
         for spec in &mut specs {
             spec.connect = ConnectMode::Eager;
         }
@@ -263,6 +275,10 @@ async fn at_terminal(session: &mut Session, is_demo: bool, ends: &mut EndSignals
         match typed {
             Typed::Left => return Ok(Outcome::Good),
             Typed::Interrupted => session.screen.notice(Tone::Faint, "Ctrl-D or /quit leaves")?,
+            // Nobody says that to a model.
+            Typed::Message(message) if matches!(message.as_str(), "exit" | "quit") => {
+                return Ok(Outcome::Good);
+            }
             Typed::Message(message) => {
                 if obey(session, &message, &mut terminal, ends).await? == Obeyed::Left {
                     return Ok(Outcome::Good);

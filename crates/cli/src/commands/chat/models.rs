@@ -2,7 +2,8 @@
 
 use anyhow::{Result, anyhow, bail};
 use gateway_agent::{
-    ChosenModel, Models, find_local_models, first_chat_model, local_servers_at, usual_local_servers,
+    ChosenModel, LocalServer, Models, find_local_models, first_chat_model, local_servers_at,
+    usual_local_servers,
 };
 use gateway_config::ServiceConfig;
 use gateway_protocol::printable;
@@ -13,9 +14,8 @@ use crate::setup::ConfigFlags;
 /// The variable that says where models are looked for on this machine, instead of the usual addresses; empty: nowhere.
 const LOCAL_SERVERS: &str = "MCP_GATEWAY_LOCAL_MODELS";
 
-/// What to do where there is no model at all.
-const NO_MODEL: &str = "no model is configured, and none answers on this machine (Ollama, LM Studio, llama.cpp, vLLM and others were asked)
-start one, for example with `ollama run qwen3:8b`; a server elsewhere is named by OLLAMA_HOST or in the configuration
+/// What to do where there is no model at all; who was asked stands before it.
+const HOW_TO: &str = "start one, for example with `ollama run qwen3:8b`; a server elsewhere is named by OLLAMA_HOST or in the configuration
 or configure one in mcp-gateway-config.json: {\"models\": {\"gpt\": {\"kind\": \"openai\", \"model\": \"gpt-4.1\", \"apiKey\": \"${OPENAI_API_KEY}\"}}}";
 
 /// The models of a conversation, and the one that is asked.
@@ -48,9 +48,14 @@ impl ChatModels {
                     usual_local_servers(flags.variable("OLLAMA_HOST").filter(|h| !h.is_empty()).as_deref())
                 }
             };
+            let asked = addresses(&servers);
             let found = find_local_models(servers).await;
             let first = found.iter().find_map(|(spec, names)| Some((spec, first_chat_model(names)?.clone())));
-            let Some((spec, first)) = first else { bail!(NO_MODEL) };
+            let Some((spec, first)) = first else {
+                let asked =
+                    if asked.is_empty() { format!("{LOCAL_SERVERS} names no address") } else { asked };
+                bail!("no model is configured, and none answers on this machine ({asked})\n{HOW_TO}");
+            };
             let at = spec.base_url.clone();
             let specs: Vec<_> = found.iter().map(|(spec, _)| spec.clone()).collect();
             (Models::new(&specs, Some(first.clone())), first, Some(at))
@@ -100,4 +105,16 @@ async fn choose(all: &Models, name: &str, dialects: &ReadyDialects) -> Result<Ve
         };
         anyhow!("{}", printable(&text))
     })
+}
+
+/// Who is asked, each address once.
+fn addresses(servers: &[LocalServer]) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for server in servers {
+        let address = server.spec.base_url.trim_start_matches("http://").trim_end_matches("/v1");
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    if all.is_empty() { String::new() } else { format!("asked: {}", all.join(", ")) }
 }

@@ -36,6 +36,8 @@ pub(super) struct Screen {
     open: Open,
     /// Whether the answer has begun.
     has_answer: bool,
+    /// Whether text of the answer was written since the last call or thought.
+    has_text: bool,
     /// Whether the last line is of a call.
     is_behind_call: bool,
     /// What is waited for, and since when.
@@ -59,6 +61,7 @@ impl Screen {
             notices_to_terminal: stderr().is_terminal(),
             open: Open::Nothing,
             has_answer: false,
+            has_text: false,
             is_behind_call: false,
             waiting: None,
             is_spinning: false,
@@ -75,8 +78,8 @@ impl Screen {
             self.has_answer = true;
             return Ok(());
         }
-        // Calls and thoughts stand between two texts, so there are line ends already.
-        let text = if self.open == Open::Answer { text } else { text.trim_start_matches('\n') };
+        // Where calls and thoughts stand between two texts, there are line ends already.
+        let text = if self.has_text { text } else { text.trim_start_matches('\n') };
         if text.is_empty() {
             return Ok(());
         }
@@ -89,6 +92,7 @@ impl Screen {
         self.answers.flush()?;
         self.open = if text.ends_with('\n') { Open::Nothing } else { Open::Answer };
         self.has_answer = true;
+        self.has_text = true;
         Ok(())
     }
 
@@ -110,6 +114,7 @@ impl Screen {
         let mut stderr = errors();
         let _ = stderr.write_all(painted.as_bytes()).and_then(|()| stderr.flush());
         self.open = Open::Thought;
+        self.has_text = false;
         Ok(())
     }
 
@@ -120,6 +125,7 @@ impl Screen {
         let line = format!("→ {} {}", self.paint.tone(Tone::Heading, &printable(name)), arguments);
         self.notice_line(&line);
         self.wait_for(&format!("running {name}"));
+        self.has_text = false;
         Ok(())
     }
 
@@ -142,6 +148,7 @@ impl Screen {
         );
         self.notice_line(&line);
         self.is_behind_call = true;
+        self.has_text = false;
         Ok(())
     }
 
@@ -191,15 +198,22 @@ impl Screen {
         self.is_spinning = true;
     }
 
-    /// Ends a turn: the answer has its line end, and on a terminal an empty line behind it.
-    pub(super) fn end_turn(&mut self) -> Result<()> {
+    /// Ends the answer's line, before something is said about it.
+    pub(super) fn end_answer(&mut self) -> Result<()> {
         self.end_line()?;
-        self.waiting = None;
         if !self.answers_to_terminal && std::mem::take(&mut self.has_answer) {
             stdout().lock().write_all(b"\n")?;
             stdout().lock().flush()?;
         }
+        Ok(())
+    }
+
+    /// Ends a turn: the answer has its line end, and on a terminal an empty line behind it.
+    pub(super) fn end_turn(&mut self) -> Result<()> {
+        self.end_answer()?;
+        self.waiting = None;
         self.has_answer = false;
+        self.has_text = false;
         self.is_behind_call = false;
         if self.notices_to_terminal {
             self.notice_line("");

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -23,10 +23,11 @@ use gateway_upstream::CatalogueTool;
 use serde_json::Map;
 use tokio::sync::mpsc;
 
-use super::approver::{Answer, Approver, Asked};
+use super::approver::{Approver, Asked};
 use super::conversation::{Said, save};
 use super::keys::Key;
 use super::models::ChatModels;
+use super::question::{Heard, Listener, Manner};
 use super::screen::{FRAME, Screen};
 use super::tty::Terminal;
 use crate::output::Tone;
@@ -34,9 +35,6 @@ use crate::runtime::{EndSignals, Interrupted};
 
 /// Events that wait to be shown before the model has to wait.
 const WAITING: usize = 64;
-
-/// Nobody reads a question faster: keys that come earlier were meant for something else.
-const UNREAD: Duration = Duration::from_millis(300);
 
 /// Calls that `/calls` lists.
 const LISTED_CALLS: usize = 1_000;
@@ -230,8 +228,7 @@ impl Session {
         self.screen.wait_for(&format!("waiting for {}", self.models.name));
         // The reply that is being written: what is complete is in the conversation already.
         let mut reply = String::new();
-        let mut asked: Option<Asked> = None;
-        let mut asked_at = Instant::now();
+        let mut asked: Option<(Asked, Listener)> = None;
         // Events while somebody is asked: only of calls that run at the same time, so there are few.
         let mut held: VecDeque<Event> = VecDeque::new();
         loop {
@@ -278,36 +275,27 @@ impl Session {
                             Step::Done(outcome) => return Ok(Watched::of(outcome)),
                         }
                     }
-                    self.ask(&question, terminal)?;
-                    asked = Some(question);
-                    asked_at = Instant::now();
+                    let manner = self.ask(&question, terminal)?;
+                    asked = Some((question, Listener::new(manner, Instant::now())));
                 }
                 Happened::Withdrawn => {
                     self.screen.answered("too late");
-                    asked = None;
-                }
-                Happened::Keys(keys) if asked_at.elapsed() < UNREAD && !keys.contains(&Key::Interrupt) => {
-                    if let Some(terminal) = terminal {
-                        terminal.set_aside(keys);
+                    if let (Some((_, mut listener)), Some(terminal)) = (asked.take(), terminal.as_mut()) {
+                        terminal.set_aside(listener.take_line());
                     }
                 }
-                Happened::Keys(keys) => match answer(&keys) {
-                    Some(Typed::Answer(answer, word)) => {
-                        self.screen.answered(word);
-                        if let Some(asked) = asked.take() {
-                            // Whoever has gone needs no answer.
-                            let _ = asked.answer.send(answer);
-                        }
-                        self.screen.wait_for("running the call");
-                    }
-                    Some(Typed::Interrupt) => {
-                        self.screen.answered("");
+                Happened::Keys(keys) => {
+                    let heard = |listener: &mut Listener| listener.press(keys, Instant::now());
+                    if self.hear(&mut asked, heard, terminal)? == Next::Stop {
                         return Ok(Watched::Interrupted(reply));
                     }
-                    None => {}
-                },
+                }
                 Happened::Interrupted => return Ok(Watched::Interrupted(reply)),
-                Happened::Tick => self.screen.tick(),
+                Happened::Tick => {
+                    self.screen.tick();
+                    let heard = |listener: &mut Listener| listener.tick(Instant::now());
+                    self.hear(&mut asked, heard, terminal)?;
+                }
             }
         }
     }
@@ -338,19 +326,59 @@ impl Session {
         }
     }
 
-    fn ask(&mut self, asked: &Asked, terminal: &mut Option<Terminal>) -> Result<()> {
-        if terminal.is_none() {
+    /// Shows a question. Keys that were pressed before it wait for the next message.
+    fn ask(&mut self, asked: &Asked, terminal: &mut Option<Terminal>) -> Result<Manner> {
+        let manner = if let Some(terminal) = terminal {
+            terminal.begin_question()
+        } else {
             *terminal = Some(Terminal::open(self.screen.paint)?);
-        }
-        if let Some(terminal) = terminal {
-            terminal.begin_question();
-        }
+            Manner::OneKey
+        };
         self.screen.notice(Tone::Caution, &asked.question.display)?;
-        self.screen.ask("[y]es, [n]o, or [a]lways this tool?")
+        self.screen.ask(question(manner))?;
+        Ok(manner)
+    }
+
+    /// Takes what the listener has heard, if somebody is asked.
+    fn hear(
+        &mut self,
+        asked: &mut Option<(Asked, Listener)>,
+        heard: impl FnOnce(&mut Listener) -> Heard,
+        terminal: &mut Option<Terminal>,
+    ) -> Result<Next> {
+        let Some((_, listener)) = asked else { return Ok(Next::GoOn) };
+        let before = listener.manner();
+        match heard(listener) {
+            Heard::Nothing => {}
+            Heard::Ahead(keys) => {
+                let manner = listener.manner();
+                if let Some(terminal) = terminal {
+                    terminal.set_aside(keys);
+                }
+                if manner != before {
+                    self.screen.answered("");
+                    self.screen.ask(question(manner))?;
+                }
+            }
+            Heard::Answer(answer) => {
+                self.screen.answered(answer.word());
+                if let Some((asked, _)) = asked.take() {
+                    // Whoever has gone needs no answer.
+                    let _ = asked.answer.send(answer);
+                }
+                self.screen.wait_for("running the call");
+            }
+            Heard::Interrupt => {
+                self.screen.answered("");
+                return Ok(Next::Stop);
+            }
+        }
+        Ok(Next::GoOn)
     }
 
     /// What there is to say behind an answer.
     fn finish(&mut self, finished: &Finished) -> Result<()> {
+        self.screen.end_answer()?;
         self.turns += 1;
         self.usage.input_tokens += finished.usage.input_tokens;
         self.usage.output_tokens += finished.usage.output_tokens;
@@ -391,20 +419,21 @@ impl Watched {
     }
 }
 
-/// What keys say to a question.
-enum Typed {
-    Answer(Answer, &'static str),
-    Interrupt,
+/// How a turn goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Stop,
 }
 
-fn answer(keys: &[Key]) -> Option<Typed> {
-    keys.iter().find_map(|key| match key {
-        Key::Char('y' | 'Y') => Some(Typed::Answer(Answer::Yes, "yes")),
-        Key::Char('n' | 'N') | Key::Escape => Some(Typed::Answer(Answer::No, "no")),
-        Key::Char('a' | 'A') => Some(Typed::Answer(Answer::Always, "always")),
-        Key::Interrupt => Some(Typed::Interrupt),
-        _ => None,
-    })
+/// The question behind what a call would do.
+fn question(manner: Manner) -> &'static str {
+    match manner {
+        Manner::OneKey => "[y]es, [n]o, or [a]lways this tool?",
+        Manner::Line => {
+            "(what you type waits for the next message; answer with a letter and Enter) [y]es, [n]o, or [a]lways this tool?"
+        }
+    }
 }
 
 /// What somebody at the terminal does: answers a question, or stops the turn.
@@ -434,9 +463,9 @@ async fn next_question(questions: &mut Option<mpsc::Receiver<Asked>>) -> Asked {
 }
 
 /// Waits until nobody needs the answer any more.
-async fn withdrawn(asked: &mut Option<Asked>) {
+async fn withdrawn(asked: &mut Option<(Asked, Listener)>) {
     match asked {
-        Some(asked) => asked.answer.closed().await,
+        Some((asked, _)) => asked.answer.closed().await,
         None => std::future::pending().await,
     }
 }

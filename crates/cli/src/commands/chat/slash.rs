@@ -21,7 +21,7 @@ const COMMANDS: [(&str, &str, &str); 9] = [
     ("reset", "", "forgets what was said"),
     ("save", "FILE", "writes the conversation to a file"),
     ("load", "FILE", "goes on with a conversation from a file"),
-    ("quit", "", "leaves; so does Ctrl-D"),
+    ("quit", "", "leaves; so do `exit`, `quit` and Ctrl-D"),
 ];
 
 /// How a conversation goes on after a command.

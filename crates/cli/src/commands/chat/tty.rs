@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::editor::{Edited, Editor, Prompts};
 use super::keys::{Key, KeyReader};
+use super::question::Manner;
 use crate::output::{Paint, Tone};
 use crate::terminal::errors;
 
@@ -171,12 +172,14 @@ impl Terminal {
         }
     }
 
-    /// Sets aside what was typed before a question: it is no answer to it.
-    pub(super) fn begin_question(&mut self) {
+    /// Sets aside what was typed before a question: it is no answer to it. How it is to be answered then.
+    pub(super) fn begin_question(&mut self) -> Manner {
         while let Ok(bytes) = self.bytes.try_recv() {
             let keys = self.reader.read(&bytes);
             self.set_aside(keys);
         }
+        let is_text = |key: &Key| matches!(key, Key::Char(_) | Key::Paste(_));
+        if self.ahead.iter().any(is_text) { Manner::Line } else { Manner::OneKey }
     }
 
     /// Keeps keys for the next prompt.

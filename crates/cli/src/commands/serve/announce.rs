@@ -12,6 +12,7 @@ use gateway_upstream::{
 use serde_json::{Value, json};
 
 use crate::output::{counted, log_line};
+use crate::setup::Setup;
 use crate::terminal::{Form, errors, output};
 
 /// How many changed definitions of one listing get a line each.
@@ -76,13 +77,22 @@ impl Announcer {
         }
     }
 
-    pub(super) fn listening(&self, url: &str, demo_only: bool) {
+    pub(super) fn listening(&self, url: &str, setup: &Setup) {
         self.announce(&format!("listening on {url}"), &json!({"event": "listening", "url": url}));
-        if demo_only {
+        if setup.specs.is_empty() && !setup.service.models.is_empty() {
+            self.announce_to_people(
+                "models are configured, but no servers, so the models have no tools; \
+                 \"mcpServers\": {\"demo\": {\"type\": \"builtin\"}} has some to try",
+            );
+        }
+        if setup.demo_only {
+            let service = &setup.service;
+            let is_open = service.keys.is_empty() && service.admin_keys.is_empty();
+            let key = if is_open { "" } else { " -H 'authorization: Bearer YOUR-KEY'" };
             self.announce_to_people(&format!(
                 "nothing is configured, so this is the built-in demo server; try:\n  \
-                 curl {url}/tools/gemini\n  \
-                 curl {url}/call_tool -H 'content-type: application/json' \
+                 curl {url}/tools/gemini{key}\n  \
+                 curl {url}/call_tool{key} -H 'content-type: application/json' \
                  -d '{{\"tool\": \"add\", \"arguments\": {{\"a\": 1, \"b\": 2}}}}'"
             ));
         }

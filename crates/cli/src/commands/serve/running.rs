@@ -47,7 +47,7 @@ pub(super) async fn run(
             return Err(error.into());
         }
     };
-    announcer.listening(&format!("http://{}", running.address()), setup.demo_only);
+    announcer.listening(&format!("http://{}", running.address()), &setup);
     announcer.refused(&setup.registry.refused);
     for spec in &setup.specs {
         announcer.resting(spec);

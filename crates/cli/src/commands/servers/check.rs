@@ -16,7 +16,7 @@ use crate::terminal::{Form, output};
 /// Check the configuration without starting anything.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 nothing found, 1 warnings, 2 errors or no such file.")]
-pub(super) struct Check {
+pub(crate) struct Check {
     #[command(flatten)]
     config: ConfigFlags,
     /// Write JSON
@@ -28,7 +28,7 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn run(&self) -> Result<Outcome> {
+    pub(crate) fn run(&self) -> Result<Outcome> {
         let found = match &self.file {
             Some(file) => self.config.with_file(file).read(),
             None => self.config.read(),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+pub(crate) use self::check::Check;
 use crate::Outcome;
 use crate::fleet::{chosen, listed, reason, with_fleet};
 use crate::output::{Paint, Table, Tone, print_json};
