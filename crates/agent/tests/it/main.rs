@@ -18,6 +18,7 @@ mod proxied;
 mod retries;
 mod sampling;
 mod screening;
+mod screening_splits;
 mod selection;
 mod settings;
 mod text;
