@@ -3,26 +3,36 @@
 //! They are files, so that a long result takes no memory while nobody reads it. They last for a while, and no longer than the
 //! process: whoever needs a result for good has the call log.
 
-use std::collections::VecDeque;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+mod directory;
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use gateway_config::ServiceConfig;
 use gateway_runtime::context::random_uuid;
 use gateway_runtime::lock::locked;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use self::directory::OwnDirectory;
 
 /// Results that are kept for those whose calls gave them.
 #[derive(Debug)]
 pub struct KeptResults {
-    directory: PathBuf,
+    /// The data directory; `None` if there is none, and files are temporary.
+    data: Option<PathBuf>,
     life: Duration,
     most_bytes: u64,
+    /// Made when the first result is kept.
+    directory: Mutex<Option<OwnDirectory>>,
     kept: Mutex<VecDeque<Kept>>,
+    /// Removes what is over; runs while anything is kept.
+    sweeper: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +41,7 @@ struct Kept {
     owner: Option<String>,
     bytes: u64,
     until: Instant,
+    path: PathBuf,
 }
 
 /// A piece of a result.
@@ -61,15 +72,17 @@ pub enum KeptError {
 impl KeptResults {
     /// Below the data directory of a configuration, else in a directory of its own for temporary files.
     pub fn new(config: &ServiceConfig) -> Self {
-        let own = || std::env::temp_dir().join(format!("mcp-tool-gateway-results-{}", random_uuid()));
-        let directory = config.data.as_ref().map_or_else(own, |data| data.join("results"));
-        // What an earlier run left is nobody's any more.
-        let _ = std::fs::remove_dir_all(&directory);
+        if let Some(data) = &config.data {
+            // What gateways left that were killed is nobody's any more.
+            directory::remove_abandoned(data);
+        }
         Self {
-            directory,
+            data: config.data.clone(),
             life: config.agent.keep_results,
             most_bytes: config.agent.kept_result_bytes,
+            directory: Mutex::default(),
             kept: Mutex::default(),
+            sweeper: Mutex::default(),
         }
     }
 
@@ -80,21 +93,21 @@ impl KeptResults {
             return None;
         }
         let id = format!("res_{}", BASE64.encode(uuid_bytes()));
-        let path = self.directory.join(&id);
-        let directory = self.directory.clone();
-        let written = tokio::task::spawn_blocking(move || write(&directory, &path, text.as_bytes())).await;
-        match written {
+        let (results, file) = (Arc::clone(self), id.clone());
+        // All in one, which also ends if nobody waits for it: no file is without its entry.
+        let keep = move || {
+            results.write(&file, owner, bytes, &text)?;
+            results.sweep_when_due();
+            Ok::<_, io::Error>(())
+        };
+        let kept = tokio::task::spawn_blocking(keep).await;
+        match kept {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::warn!(%error, "A long result cannot be kept.");
                 return None;
             }
             Err(_) => return None,
-        }
-        let entry = Kept { id: id.clone(), owner, bytes, until: Instant::now() + self.life };
-        for old in self.make_room(entry) {
-            let path = self.directory.join(old);
-            let _ = tokio::task::spawn_blocking(move || std::fs::remove_file(path)).await;
         }
         Some(id)
     }
@@ -107,13 +120,12 @@ impl KeptResults {
         offset: u64,
         length: usize,
     ) -> Result<ResultPiece, KeptError> {
-        let total = {
+        let found = {
             let kept = locked(&self.kept);
             let found = kept.iter().find(|kept| kept.id == id && kept.owner.as_deref() == owner);
-            found.filter(|kept| kept.until > Instant::now()).map(|kept| kept.bytes)
+            found.filter(|kept| kept.until > Instant::now()).map(|kept| (kept.bytes, kept.path.clone()))
         };
-        let total = total.ok_or_else(|| KeptError::Unknown(id.chars().take(80).collect()))?;
-        let path = self.directory.join(id);
+        let (total, path) = found.ok_or_else(|| KeptError::Unknown(id.chars().take(80).collect()))?;
         let offset = offset.min(total);
         let piece = tokio::task::spawn_blocking(move || read(&path, offset, length)).await;
         let (text, skipped) = piece
@@ -124,28 +136,108 @@ impl KeptResults {
         Ok(ResultPiece { text, offset: start, next: (end < total).then_some(end), total })
     }
 
-    /// Adds an entry, and gives the ids of those that made room for it or whose time is over.
-    fn make_room(&self, entry: Kept) -> Vec<String> {
-        let mut kept = locked(&self.kept);
-        kept.push_back(entry);
-        let now = Instant::now();
-        let mut total: u64 = kept.iter().map(|kept| kept.bytes).sum();
-        let mut gone = Vec::new();
-        while let Some(first) = kept.front() {
-            if kept.len() == 1 || (first.until > now && total <= self.most_bytes) {
-                break;
-            }
-            total -= first.bytes;
-            gone.extend(kept.pop_front().map(|first| first.id));
+    /// Makes room for a result and writes it. Its entry comes first, so that results that are written at the same time stay within
+    /// the bound together.
+    fn write(&self, id: &str, owner: Option<String>, bytes: u64, text: &str) -> io::Result<()> {
+        let path = self.file(id)?;
+        let entry =
+            Kept { id: id.to_owned(), owner, bytes, until: Instant::now() + self.life, path: path.clone() };
+        for old in self.make_room(entry) {
+            let _ = std::fs::remove_file(old);
         }
+        let written = directory::write(&path, text.as_bytes());
+        let mut kept = locked(&self.kept);
+        let entry = kept.iter().position(|kept| kept.id == id);
+        match (written, entry) {
+            (Ok(()), Some(_)) => Ok(()),
+            (Err(error), Some(entry)) => {
+                kept.remove(entry);
+                let _ = std::fs::remove_file(&path);
+                Err(error)
+            }
+            // Others made room for theirs meanwhile.
+            (_, None) => {
+                let _ = std::fs::remove_file(&path);
+                Err(io::Error::other("no room is left for it"))
+            }
+        }
+    }
+
+    /// The file of a new result. A directory that somebody removed is made again.
+    fn file(&self, id: &str) -> io::Result<PathBuf> {
+        let mut directory = locked(&self.directory);
+        let own = match directory.take().filter(OwnDirectory::is_there) {
+            Some(own) => own,
+            None => OwnDirectory::create(self.data.as_deref())?,
+        };
+        Ok(directory.insert(own).path().join(id))
+    }
+
+    /// Adds an entry, and gives the files of those that made room for it or whose time is over. The oldest of whoever holds the most
+    /// goes first, so that nobody pushes out the results of all others.
+    fn make_room(&self, entry: Kept) -> Vec<PathBuf> {
+        let mut kept = locked(&self.kept);
+        let mut gone = take_expired(&mut kept, Instant::now());
+        let mut held: HashMap<Option<String>, u64> = HashMap::new();
+        for old in &*kept {
+            *held.entry(old.owner.clone()).or_default() += old.bytes;
+        }
+        *held.entry(entry.owner.clone()).or_default() += entry.bytes;
+        while held.values().sum::<u64>() > self.most_bytes {
+            // Of those that hold the same, the one with the oldest.
+            let heaviest = kept.iter().map(|old| held.get(&old.owner).copied().unwrap_or_default()).max();
+            let first = kept.iter().position(|old| held.get(&old.owner).copied() == heaviest);
+            let Some(old) = first.and_then(|first| kept.remove(first)) else { break };
+            if let Some(held) = held.get_mut(&old.owner) {
+                *held -= old.bytes;
+            }
+            gone.push(old.path);
+        }
+        kept.push_back(entry);
         gone
+    }
+
+    /// Sees to it that files are removed when their time is over.
+    fn sweep_when_due(self: &Arc<Self>) {
+        let mut sweeper = locked(&self.sweeper);
+        if sweeper.is_some() {
+            return;
+        }
+        let results = Arc::downgrade(self);
+        // It ends with the results: they hold its handle, and it does not hold them while it waits.
+        *sweeper = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            while let Some(due) = results.upgrade().and_then(|results| results.next_sweep()) {
+                tokio::time::sleep_until(due).await;
+                let Some(results) = results.upgrade() else { break };
+                let gone = take_expired(&mut locked(&results.kept), Instant::now());
+                let remove = move || gone.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                let _ = tokio::task::spawn_blocking(remove).await;
+            }
+        })));
+    }
+
+    /// When the time of the first result is over; `None` if nothing is kept, and then the next result starts another sweeper.
+    fn next_sweep(&self) -> Option<Instant> {
+        let mut sweeper = locked(&self.sweeper);
+        let due = locked(&self.kept).iter().map(|kept| kept.until).min();
+        if due.is_none() {
+            *sweeper = None;
+        }
+        due
     }
 }
 
-impl Drop for KeptResults {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
+/// Removes the entries whose time is over, and gives their files.
+fn take_expired(kept: &mut VecDeque<Kept>, now: Instant) -> Vec<PathBuf> {
+    let mut gone = Vec::new();
+    kept.retain(|old| {
+        let is_over = old.until <= now;
+        if is_over {
+            gone.push(old.path.clone());
+        }
+        !is_over
+    });
+    gone
 }
 
 /// Bytes that nobody guesses: ids open results where no keys are configured.
@@ -158,21 +250,6 @@ fn uuid_bytes() -> [u8; 18] {
         }
     }
     bytes
-}
-
-fn write(directory: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    let mut options = OpenOptions::new();
-    builder.recursive(true);
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        builder.mode(0o700);
-        options.mode(0o600);
-    }
-    builder.create(directory)?;
-    options.open(path)?.write_all(text)
 }
 
 /// At most `length` bytes from `offset`, cut between characters, and how many bytes were skipped to the first character.
@@ -239,10 +316,89 @@ mod tests {
         assert!(results.read(None, &first, 0, 9).await.is_err());
         assert_eq!(results.read(None, &second, 0, 9).await.unwrap().text, "abcdef");
         assert_eq!(results.keep(None, "longer than ten".to_owned()).await, None);
-        let directory = results.directory.clone();
-        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
+        let directory = directory_of(&results);
+        assert_eq!(files(&directory), 1);
         drop(results);
         assert!(!directory.exists());
+    }
+
+    fn directory_of(results: &KeptResults) -> PathBuf {
+        locked(&results.directory).as_ref().unwrap().path().to_owned()
+    }
+
+    fn files(directory: &Path) -> usize {
+        let is_result = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("res_");
+        std::fs::read_dir(directory)
+            .unwrap()
+            .filter(|entry| is_result(&entry.as_ref().unwrap().file_name()))
+            .count()
+    }
+
+    /// A directory with the name that ours once had is somebody else's, and a second gateway is no reason to remove anything.
+    #[tokio::test]
+    async fn a_start_removes_nothing_of_others() {
+        let data = tempfile::tempdir().unwrap();
+        let thesis = data.path().join("results/thesis.txt");
+        std::fs::create_dir(data.path().join("results")).unwrap();
+        std::fs::write(&thesis, "ten years of work").unwrap();
+        let mut config = ServiceConfig::default();
+        config.data = Some(data.path().to_owned());
+        let first = Arc::new(KeptResults::new(&config));
+        let id = first.keep(None, "abc".to_owned()).await.unwrap();
+        let second = Arc::new(KeptResults::new(&config));
+        second.keep(None, "def".to_owned()).await.unwrap();
+        drop(second);
+        assert_eq!(first.read(None, &id, 0, 9).await.unwrap().text, "abc");
+        drop(first);
+        assert_eq!(std::fs::read_to_string(&thesis).unwrap(), "ten years of work");
+        assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn whoever_holds_the_most_makes_room() {
+        let results = results(Duration::from_mins(1), 10);
+        let alice = Some("alice".to_owned());
+        let first = results.keep(alice.clone(), "123".to_owned()).await.unwrap();
+        let mut last = String::new();
+        for _ in 0..5 {
+            last = results.keep(Some("bob".to_owned()), "abcd".to_owned()).await.unwrap();
+        }
+        assert_eq!(results.read(alice.as_deref(), &first, 0, 9).await.unwrap().text, "123");
+        assert_eq!(results.read(Some("bob"), &last, 0, 9).await.unwrap().text, "abcd");
+        assert_eq!(files(&directory_of(&results)), 2);
+    }
+
+    /// A caller that goes away leaves no file that nothing counts.
+    #[tokio::test]
+    async fn a_result_that_nobody_waits_for_counts() {
+        let results = results(Duration::from_mins(1), 10);
+        for _ in 0..4 {
+            let keeping = results.keep(None, "12345678".to_owned());
+            // Polled once, so that the writing has begun.
+            assert!(futures_util::FutureExt::now_or_never(keeping).is_none());
+        }
+        let last = results.keep(None, "abcdefgh".to_owned()).await;
+        let is_bounded = || files(&directory_of(&results)) == 1 && locked(&results.kept).len() == 1;
+        gateway_testkit::eventually(Duration::from_secs(10), "one file and its entry", is_bounded)
+            .await
+            .unwrap();
+        drop(last);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn files_go_when_their_time_is_over() {
+        let results = results(Duration::from_mins(1), 100);
+        results.keep(None, "abc".to_owned()).await.unwrap();
+        let directory = directory_of(&results);
+        assert_eq!(files(&directory), 1);
+        tokio::time::sleep(Duration::from_mins(2)).await;
+        let is_idle = || files(&directory) == 0 && locked(&results.sweeper).is_none();
+        gateway_testkit::eventually(Duration::from_secs(10), "no file and no sweeper", is_idle)
+            .await
+            .unwrap();
+        // Another result begins anew.
+        results.keep(None, "def".to_owned()).await.unwrap();
+        assert!(locked(&results.sweeper).is_some());
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::context::{self, Hints};
 use crate::kind::{Applied, Finding, Kind, Mode};
 use crate::view::View;
+use crate::visible::VisibleText;
 use crate::{card, email, iban, number, phone, ssn};
 
 /// Finds chosen kinds of personal data.
@@ -22,6 +23,9 @@ impl Default for Detector {
         Self::new(Kind::ALL)
     }
 }
+
+/// The digits of the shortest telephone number; cards and Social Security numbers have more.
+const MIN_DIGITS: usize = 7;
 
 /// What a position turned out to be.
 pub(crate) enum Step {
@@ -64,6 +68,12 @@ impl Detector {
 
     /// [`Detector::find`] in a text that a name stands beside, which `hints` were read from.
     pub(crate) fn find_named(&self, text: &str, hints: Hints) -> Vec<Finding> {
+        let Some(visible) = VisibleText::of(text) else { return self.find_visible(text, hints) };
+        let found = self.find_visible(visible.text(), hints).into_iter();
+        found.map(|Finding { kind, range }| Finding { kind, range: visible.range(range) }).collect()
+    }
+
+    fn find_visible(&self, text: &str, hints: Hints) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut position = 0;
         let mut floor = 0;
@@ -124,7 +134,11 @@ impl Detector {
             '0'..='9' => {
                 let words = || context::read(view.before(start)).or(hints);
                 let groups = number::read(view, start);
-                Kind::ALL.into_iter().filter(|kind| self.finds(*kind)).find_map(|kind| {
+                // Lists of small numbers are long, and no number is written so: the rules need not look at them.
+                let is_number =
+                    number::count(&groups) >= MIN_DIGITS && groups.iter().any(|group| group.len() > 1);
+                let chosen = |kind: &Kind| self.finds(*kind) && (is_number || *kind == Kind::Email);
+                Kind::ALL.into_iter().filter(chosen).find_map(|kind| {
                     let end = match kind {
                         Kind::Email => email::end(view, start),
                         Kind::Iban => None,

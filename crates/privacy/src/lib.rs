@@ -21,7 +21,8 @@
 //! What is decided where formats leave a choice:
 //!
 //! - A mask is a fixed word, `[card]`; no digit is kept.
-//! - Full-width and Arabic-Indic digits, special spaces and long dashes count as the plain ones; zero-width characters are skipped.
+//! - Decimal digits of all scripts, full-width forms, special spaces and long dashes count as the plain ones; invisible characters
+//!   are skipped.
 //! - A bare number is a Social Security or telephone number only after a word that says so, or under such a JSON member.
 //! - `git@host:path`, `name@host:/path`, `scheme://name:password@host` and `user@localhost` are no addresses;
 //!   `name@example.com:password` is one.
@@ -37,10 +38,12 @@ mod iban;
 mod json;
 mod kind;
 mod number;
+mod parts;
 mod phone;
 mod ssn;
 mod stream;
 mod view;
+mod visible;
 
 pub use counts::Counts;
 pub use detector::Detector;

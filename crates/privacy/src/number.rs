@@ -1,5 +1,7 @@
 //! Digits in groups, as people write numbers.
 
+use std::ops::Deref;
+
 use crate::view::View;
 
 /// More digits than any number here has: reading stops, and the number is none.
@@ -12,12 +14,45 @@ const MAX_GROUPS: usize = 8;
 const SEPARATORS: &[&str] =
     &[" ", "-", ".", "/", "  ", " - ", " / ", "(", " (", "-(", ")", ") ", ")-", ")/", ") - ", ") / "];
 
+/// Digits of one number. They are read at every number of a text, so they take no allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Digits {
+    digits: [u8; MAX_DIGITS],
+    count: usize,
+}
+
+impl Digits {
+    /// Adds a digit; one too many is left out.
+    fn push(&mut self, digit: u8) {
+        if let Some(next) = self.digits.get_mut(self.count) {
+            *next = digit;
+            self.count += 1;
+        }
+    }
+}
+
+impl Deref for Digits {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.digits.get(..self.count).unwrap_or_default()
+    }
+}
+
+impl FromIterator<u8> for Digits {
+    fn from_iter<T: IntoIterator<Item = u8>>(digits: T) -> Self {
+        let mut all = Self::default();
+        digits.into_iter().for_each(|digit| all.push(digit));
+        all
+    }
+}
+
 /// One group of digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// What stands before it; empty for the first.
     pub(crate) separator: &'static str,
-    pub(crate) digits: Vec<u8>,
+    pub(crate) digits: Digits,
     /// Where it ends in the text.
     pub(crate) end: usize,
 }
@@ -30,11 +65,11 @@ impl Group {
 
 /// Reads groups of digits from `position` on, up to a number of digits and groups that nothing has.
 pub(crate) fn read(view: &View<'_>, position: usize) -> Vec<Group> {
-    let mut groups = Vec::new();
+    let mut groups = Vec::with_capacity(MAX_GROUPS);
     let mut left = MAX_DIGITS;
     let mut next = Some(("", position));
     while let Some((separator, start)) = next {
-        let mut group = Group { separator, digits: Vec::new(), end: start };
+        let mut group = Group { separator, digits: Digits::default(), end: start };
         while let Some((digit, end)) =
             view.next(group.end).and_then(|glyph| Some((glyph.digit()?, glyph.end)))
         {
@@ -86,7 +121,7 @@ pub(crate) fn lengths(groups: &[Group]) -> Vec<usize> {
 }
 
 /// All digits.
-pub(crate) fn digits(groups: &[Group]) -> Vec<u8> {
+pub(crate) fn digits(groups: &[Group]) -> Digits {
     groups.iter().flat_map(|group| group.digits.iter().copied()).collect()
 }
 

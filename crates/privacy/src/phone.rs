@@ -75,10 +75,10 @@ fn longest(view: &View<'_>, groups: &[Group], is_number: impl Fn(&[Group]) -> bo
 /// A calling code after `skip` digits, and as many digits as its numbers have.
 fn is_international(groups: &[Group], skip: usize) -> bool {
     // `+44 (0)20`: the zero is dialled at home only.
-    let is_trunk = |group: &Group| group.digits == [0] && group.separator.ends_with('(');
+    let is_trunk = |group: &Group| *group.digits == [0] && group.separator.ends_with('(');
     let digits =
         groups.iter().filter(|group| !is_trunk(group)).flat_map(|group| group.digits.iter().copied());
-    let digits: Vec<u8> = digits.skip(skip).collect();
+    let digits: number::Digits = digits.skip(skip).collect();
     let Some((size, least, most)) = calling_codes::of(&digits) else { return false };
     let national = digits.get(size..).unwrap_or_default();
     (least..=most).contains(&national.len())
@@ -89,7 +89,7 @@ fn is_international(groups: &[Group], skip: usize) -> bool {
 
 fn is_dialled_abroad(groups: &[Group]) -> bool {
     let digits = number::digits(groups);
-    match digits.as_slice() {
+    match &*digits {
         [0, 0, ..] => is_international(groups, 2),
         [0, 1, 1, ..] if groups.first().is_some_and(|group| group.len() == 3) => is_international(groups, 3),
         _ => false,
@@ -99,7 +99,7 @@ fn is_dialled_abroad(groups: &[Group]) -> bool {
 /// `415-555-2671`, `(415) 555-2671`, `1-800-555-0199`.
 fn is_north_american(groups: &[Group]) -> bool {
     let national = match groups {
-        [country, rest @ ..] if country.digits == [1] => rest,
+        [country, rest @ ..] if *country.digits == [1] => rest,
         _ => groups,
     };
     number::lengths(national) == [3, 3, 4]
@@ -123,14 +123,14 @@ fn is_brazilian(groups: &[Group]) -> bool {
 /// `8 (495) 123-45-67`.
 fn is_russian(groups: &[Group]) -> bool {
     number::lengths(groups) == [1, 3, 3, 2, 2]
-        && matches!(number::digits(groups).as_slice(), [8, 3 | 4 | 8 | 9, ..])
+        && matches!(&*number::digits(groups), [8, 3 | 4 | 8 | 9, ..])
         && separators_are(groups, &["-", " ", ") ", ")", " (", "("])
 }
 
 /// `138 1234 5678`.
 fn is_chinese_mobile(groups: &[Group]) -> bool {
     number::lengths(groups) == [3, 4, 4]
-        && matches!(number::digits(groups).as_slice(), [1, 3..=9, ..])
+        && matches!(&*number::digits(groups), [1, 3..=9, ..])
         && matches!(number::uniform(groups), Some("-" | " "))
 }
 
@@ -142,7 +142,7 @@ fn is_with_trunk_zero(groups: &[Group]) -> bool {
     // `0(532) 123 45 67`
     let bracket_after_zero = *area == 1 && groups.get(1).is_some_and(|group| group.separator.ends_with('('));
     let total = digits.len();
-    matches!(digits.as_slice(), [0, 1..=9, ..])
+    matches!(&*digits, [0, 1..=9, ..])
         && !rest.is_empty()
         && (bracket_after_zero || (2..=5).contains(area))
         && rest.iter().all(|length| *length >= 2)
@@ -165,7 +165,7 @@ fn is_plausible(groups: &[Group]) -> bool {
     let lengths = number::lengths(groups);
     let digits = number::digits(groups);
     let whole = lengths.first().is_some_and(|first| *first >= 9);
-    let seconds = lengths == [10] && matches!(digits.as_slice(), [1, 5..=9, ..]);
+    let seconds = lengths == [10] && matches!(&*digits, [1, 5..=9, ..]);
     let thousands =
         matches!(lengths.as_slice(), [1 | 2, rest @ ..] if rest.iter().all(|length| *length == 3));
     (MIN_NAMED..=MAX_DIGITS).contains(&digits.len())

@@ -1,5 +1,7 @@
 //! Requests that need nothing of the gateway: they go on as they came, and so do the answers.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gateway_config::{ModelKind, ToolUse};
 use gateway_protocol::{RawJson, RawObject};
@@ -85,10 +87,9 @@ pub(super) async fn forward_screened(
     body: &Bytes,
     headers: &HeaderMap,
     messages: Vec<Value>,
-    screen: &Screen,
+    screen: &Arc<Screen>,
 ) -> Result<Proxied, CompletionError> {
-    let mut screened = messages.clone();
-    screen.chat(&mut screened)?;
+    let screened = screen.chat(messages.clone()).await?;
     let body = if screened == messages { body.clone() } else { with_messages(body, &screened)? };
     let mut proxied = forward(chosen, &body, headers).await?;
     let kinds: Vec<String> = screen.found().iter().map(|found| found.counts.to_string()).collect();

@@ -40,7 +40,7 @@ impl Conversations {
         let screen = Screen::new(runtime, Face::Conversations, &context);
         if let Some(screen) = &screen {
             // What is stored is what the model gets.
-            screen.kept_message(&mut request.message)?;
+            screen.kept_message(&mut request.message).await?;
         }
         let scope = scope_of(&context);
         let is_empty = self.stored(&scope, id).await?.messages.is_empty() || request.reset_history;

@@ -67,7 +67,7 @@ impl Run<'_> {
         let mut verdict = Verdict::GoOn;
         let mut calls = calls.iter();
         while let (Some(call), Some(outcome)) = (calls.next(), outcomes.next().await) {
-            let outcome = self.screened(outcome);
+            let outcome = self.screened(outcome).await;
             let (note, judged) = self.judge(call, &outcome);
             let shown = self.shown(&outcome, note).await;
             let block = result_block(call.id.as_str(), &shown.result);
@@ -97,7 +97,7 @@ impl Run<'_> {
                     _ => break,
                 },
             };
-            let outcome = self.screened(outcome);
+            let outcome = self.screened(outcome).await;
             let (note, judged) = self.judge(&call, &outcome);
             let shown = self.shown(&outcome, note).await;
             self.report(&call, outcome, &shown).await?;
@@ -124,7 +124,7 @@ impl Run<'_> {
             let event = Event::CallBegins {
                 id: call.id.as_str().to_owned(),
                 name: call.name.clone(),
-                arguments: call.arguments.to_text().into_owned(),
+                arguments: self.shown_arguments(&call).await,
             };
             self.emit(event).await?;
             if index >= left {
@@ -148,10 +148,19 @@ impl Run<'_> {
     }
 
     /// An outcome without the personal data that may not be passed on.
-    fn screened(&self, outcome: ToolOutcome) -> ToolOutcome {
+    async fn screened(&self, outcome: ToolOutcome) -> ToolOutcome {
         match &self.agent.screen {
-            Some(screen) => screen.outcome(outcome),
+            Some(screen) => screen.outcome(outcome).await,
             None => outcome,
+        }
+    }
+
+    /// The arguments of a call for whoever watches.
+    async fn shown_arguments(&self, call: &ToolCall) -> String {
+        let arguments = call.arguments.to_text().into_owned();
+        match &self.agent.screen {
+            Some(screen) => screen.shown_arguments(arguments).await,
+            None => arguments,
         }
     }
 
@@ -183,7 +192,7 @@ impl Run<'_> {
         let report = CallReport {
             id: call.id.as_str().to_owned(),
             name: call.name.clone(),
-            arguments: call.arguments.to_text().into_owned(),
+            arguments: self.shown_arguments(call).await,
             server,
             tool,
             result: text_of_result(&shown.result),

@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
 
     async fn finish(mut self) -> Result<Finished, AgentError> {
         if let Some(screen) = &self.agent.screen {
-            screen.history(&mut self.history)?;
+            screen.history(&mut self.history).await?;
         }
         let mut nudges = 0;
         loop {

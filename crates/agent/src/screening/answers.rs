@@ -4,22 +4,31 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
-use gateway_dialects::stream::StreamEvent;
+use gateway_dialects::calls::ToolCall;
+use gateway_dialects::calls::text::RefusedCall;
+use gateway_dialects::stream::{StreamEvent, StreamedCall};
 use gateway_privacy::{Counts, MaskedPiece, Mode, StreamMask};
 
-use super::{Part, Screen};
+use super::texts::masked_text;
+use super::{Part, Screen, search};
 use crate::error::ModelError;
 use crate::model::ReplyEvents;
 
 impl Screen {
     /// The events of a reply with personal data marked, masked or cut off. Text is held back only while it could be the beginning of
-    /// a finding.
+    /// a finding; calls and all else come behind it, as nothing is done with them before the reply has ended.
     pub(crate) fn answers(self: &Arc<Self>, events: ReplyEvents) -> ReplyEvents {
         let Some(mode) = self.mode(Part::Answers) else { return events };
         let side = || Side { mask: StreamMask::new(self.detector.clone()), taken: 0 };
-        let (text, reasoning) = (side(), side());
-        let reply =
-            ScreenedReply { screen: Arc::clone(self), mode, text, reasoning, counts: Counts::default() };
+        let reply = ScreenedReply {
+            screen: Arc::clone(self),
+            mode,
+            text: side(),
+            reasoning: side(),
+            later: Vec::new(),
+            counts: Counts::default(),
+            in_calls: Counts::default(),
+        };
         let state = (Some(events), reply, VecDeque::new());
         Box::pin(stream::unfold(state, |(mut events, mut reply, mut ready)| async move {
             loop {
@@ -28,7 +37,7 @@ impl Screen {
                 }
                 match events.as_mut()?.next().await {
                     Some(Ok(event)) => {
-                        if reply.take(event, &mut ready) == Next::Nothing {
+                        if reply.take(event, &mut ready).await == Next::Nothing {
                             // Dropping them ends the request to the model.
                             events = None;
                         }
@@ -60,7 +69,11 @@ struct ScreenedReply {
     mode: Mode,
     text: Side,
     reasoning: Side,
+    /// What is neither text nor reasoning, until both have ended.
+    later: Vec<StreamEvent>,
     counts: Counts,
+    /// What was found in arguments of calls, which are never changed.
+    in_calls: Counts,
 }
 
 /// Text or reasoning.
@@ -70,40 +83,69 @@ struct Side {
     taken: usize,
 }
 
+/// Bytes that are searched at a time.
+const PIECE: usize = 16 << 10;
+
 /// Why an answer breaks off, in the word that Chat Completions has for it.
 const FILTERED: &str = "content_filter";
 
 impl ScreenedReply {
-    fn take(&mut self, event: StreamEvent, ready: &mut Ready) -> Next {
+    async fn take(&mut self, event: StreamEvent, ready: &mut Ready) -> Next {
         match event {
-            StreamEvent::Text(text) => {
-                if self.flush(Sort::Reasoning, ready) == Next::Nothing {
-                    return Next::Nothing;
-                }
-                self.push(Sort::Text, text, ready)
-            }
-            StreamEvent::Reasoning(text) => {
-                if self.flush(Sort::Text, ready) == Next::Nothing {
-                    return Next::Nothing;
-                }
-                self.push(Sort::Reasoning, text, ready)
+            StreamEvent::Text(text) => self.push_all(Sort::Text, text, ready).await,
+            StreamEvent::Reasoning(text) => self.push_all(Sort::Reasoning, text, ready).await,
+            // The reply is of no use any more.
+            error @ (StreamEvent::Error(_) | StreamEvent::TooManyCalls(_)) => {
+                ready.push_back(Ok(error));
+                Next::More
             }
             other => {
-                if self.finish(ready) == Next::Nothing {
-                    return Next::Nothing;
+                match &other {
+                    StreamEvent::Call(StreamedCall { call, .. })
+                    | StreamEvent::Refused(RefusedCall { call, .. }) => self.count_arguments(call).await,
+                    _ => {}
                 }
-                ready.push_back(Ok(other));
+                self.later.push(other);
                 Next::More
             }
         }
     }
 
-    /// Gives out what is held back.
-    fn finish(&mut self, ready: &mut Ready) -> Next {
-        match self.flush(Sort::Reasoning, ready) {
-            Next::More => self.flush(Sort::Text, ready),
-            Next::Nothing => Next::Nothing,
+    async fn count_arguments(&mut self, call: &ToolCall) {
+        let (detector, arguments) = (self.screen.detector.clone(), call.arguments.to_text().into_owned());
+        let counted = search(arguments.len(), move || {
+            let mut counts = Counts::default();
+            masked_text(&detector, &arguments, &mut counts);
+            counts
+        });
+        self.in_calls.merge(counted.await.unwrap_or_default());
+    }
+
+    /// Gives out what is held back, and all that comes behind it.
+    fn finish(&mut self, ready: &mut Ready) {
+        for sort in [Sort::Reasoning, Sort::Text] {
+            if self.flush(sort, ready) == Next::Nothing {
+                return;
+            }
         }
+        ready.extend(self.later.drain(..).map(Ok));
+    }
+
+    /// A reply that is not streamed comes as one text: the others get their turn between its pieces.
+    async fn push_all(&mut self, sort: Sort, text: String, ready: &mut Ready) -> Next {
+        if text.len() <= PIECE {
+            return self.push(sort, text, ready);
+        }
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+            if self.push(sort, piece.to_owned(), ready) == Next::Nothing {
+                return Next::Nothing;
+            }
+            rest = after;
+            tokio::task::yield_now().await;
+        }
+        Next::More
     }
 
     fn push(&mut self, sort: Sort, text: String, ready: &mut Ready) -> Next {
@@ -171,6 +213,7 @@ impl ScreenedReply {
 impl Drop for ScreenedReply {
     fn drop(&mut self) {
         self.screen.report(Part::Answers, self.mode, self.counts);
+        self.screen.report(Part::Answers, Mode::Mark, self.in_calls);
     }
 }
 

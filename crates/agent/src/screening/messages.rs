@@ -1,6 +1,7 @@
 //! Messages, before a model gets them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use gateway_dialects::history::{Content, Message};
 use gateway_privacy::{Applied, Counts, Mode};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::results::withheld;
 use super::texts::{Finding, look_through, masked_text};
-use super::{Part, Screen};
+use super::{Face, Part, Screen, search};
 use crate::error::AgentError;
 use crate::history::{History, Segment};
 
@@ -20,20 +21,30 @@ enum Said<'a> {
 
 impl Screen {
     /// Looks through a history before a model gets it. An error if a new message of the user must not be passed on.
-    pub(crate) fn history(&self, history: &mut History) -> Result<(), AgentError> {
-        let mut all = Vec::new();
-        for segment in history.given_mut() {
-            match segment {
-                Segment::Chat(messages) => all.extend(messages.iter_mut().map(Said::Chat)),
-                Segment::Neutral(messages) => all.extend(messages.iter_mut().map(Said::Neutral)),
+    pub(crate) async fn history(self: &Arc<Self>, history: &mut History) -> Result<(), AgentError> {
+        let bytes = history.given_mut().iter().map(weight_of_segment).sum();
+        let (screen, mut given) = (Arc::clone(self), std::mem::take(history));
+        let looked = search(bytes, move || {
+            let mut all = Vec::new();
+            for segment in given.given_mut() {
+                match segment {
+                    Segment::Chat(messages) => all.extend(messages.iter_mut().map(Said::Chat)),
+                    Segment::Neutral(messages) => all.extend(messages.iter_mut().map(Said::Neutral)),
+                }
             }
-        }
-        self.messages(all)
+            screen.messages(all).map(|()| given)
+        });
+        *history = looked.await.unwrap_or_else(|| Err(unsearched()))?;
+        Ok(())
     }
 
     /// The same for the messages of a chat request.
-    pub(crate) fn chat(&self, messages: &mut [Value]) -> Result<(), AgentError> {
-        self.messages(messages.iter_mut().map(Said::Chat).collect())
+    pub(crate) async fn chat(self: &Arc<Self>, mut messages: Vec<Value>) -> Result<Vec<Value>, AgentError> {
+        let (bytes, screen) = (messages.iter().map(weight).sum(), Arc::clone(self));
+        let looked = search(bytes, move || {
+            screen.messages(messages.iter_mut().map(Said::Chat).collect()).map(|()| messages)
+        });
+        looked.await.unwrap_or_else(|| Err(unsearched()))
     }
 
     /// A new message of the user as it may be kept: masked if the mode is `mask`, an error if it is `block`. What is only marked is
@@ -53,13 +64,16 @@ impl Screen {
     }
 
     /// The same for a message as the API of conversations has it.
-    pub(crate) fn kept_message(&self, message: &mut Map<String, Value>) -> Result<(), AgentError> {
+    pub(crate) async fn kept_message(&self, message: &mut Map<String, Value>) -> Result<(), AgentError> {
         let Some(mode @ (Mode::Mask | Mode::Block)) = self.mode(Part::Messages) else { return Ok(()) };
-        let (mut counts, mut value) = (Counts::default(), Value::Object(std::mem::take(message)));
-        look_through(&self.detector, &mut value, Finding::Masked, &mut counts);
-        if let Value::Object(masked) = value {
-            *message = masked;
-        }
+        let (detector, mut value) = (self.detector.clone(), Value::Object(std::mem::take(message)));
+        let looked = search(weight(&value), move || {
+            let mut counts = Counts::default();
+            look_through(&detector, &mut value, Finding::Masked, &mut counts);
+            (value, counts)
+        });
+        let Some((Value::Object(masked), counts)) = looked.await else { return Err(unsearched()) };
+        *message = masked;
         self.report(Part::Messages, mode, counts);
         let is_refused = mode == Mode::Block && !counts.is_empty();
         if is_refused { Err(AgentError::PersonalData(counts.to_string())) } else { Ok(()) }
@@ -75,8 +89,11 @@ impl Screen {
                 _ => (Part::Messages, &mut *masked),
             };
             let Some(mode) = self.mode(part) else { continue };
-            // What was said before cannot be taken back, and instructions are not the user's: there, nothing is refused.
-            let is_new = said.role() == "user" && last_reply.is_none_or(|last| index > last);
+            // What was said before cannot be taken back, and instructions are not the user's: there, nothing is refused. A new message
+            // of a conversation was refused before it was stored; all that comes here is stored, and may wait for an answer for long.
+            let is_new = self.face == Face::Completions
+                && said.role() == "user"
+                && last_reply.is_none_or(|last| index > last);
             match (mode, part) {
                 (Mode::Mark, _) => self.look(said, Finding::Counted, counts),
                 (Mode::Block, Part::Results) => {
@@ -156,5 +173,37 @@ impl Said<'_> {
                 }
             }
         }
+    }
+}
+
+/// The error for messages whose search broke off.
+fn unsearched() -> AgentError {
+    AgentError::PersonalData("the search for it broke off".to_owned())
+}
+
+fn weight_of_segment(segment: &Segment) -> usize {
+    match segment {
+        Segment::Chat(messages) => messages.iter().map(weight).sum(),
+        Segment::Neutral(messages) => messages.iter().map(weight_of_message).sum(),
+    }
+}
+
+fn weight_of_message(message: &Message) -> usize {
+    match &message.content {
+        Content::Text(text) => text.len(),
+        // Blocks are made a value to be searched, which is the work that is estimated here.
+        Content::Blocks(_) | Content::Other(_) => {
+            serde_json::to_value(&message.content).map_or(0, |content| weight(&content))
+        }
+    }
+}
+
+/// About how many bytes of text a value has.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, member)| name.len() + weight(member)).sum(),
     }
 }

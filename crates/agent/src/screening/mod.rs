@@ -18,6 +18,9 @@ use gateway_runtime::context::RequestContext;
 use gateway_runtime::lock::locked;
 use gateway_runtime::metrics::{AUDIT, CallMetrics, PersonalDataLabels};
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+
+use self::texts::masked_text;
 
 /// Looks for personal data in what one request sends to a model and gets from it.
 #[derive(Debug)]
@@ -98,6 +101,14 @@ impl Screen {
         }
     }
 
+    /// The arguments of a call as they are shown to whoever watches. The tool gets them as the model wrote them.
+    pub(crate) async fn shown_arguments(&self, arguments: String) -> String {
+        let Some(Mode::Mask | Mode::Block) = self.mode(Part::Answers) else { return arguments };
+        let (detector, bytes) = (self.detector.clone(), arguments.len());
+        let masked = move || masked_text(&detector, &arguments, &mut Counts::default()).unwrap_or(arguments);
+        search(bytes, masked).await.unwrap_or_default()
+    }
+
     /// Reports what was found, if anything was.
     fn report(&self, part: Part, mode: Mode, counts: Counts) {
         if counts.is_empty() {
@@ -166,4 +177,24 @@ impl FoundData {
             self.counts.iter().map(|(kind, count)| (kind.name().to_owned(), count.into())).collect();
         json!({"part": self.part.name(), "mode": self.mode.name(), "kinds": kinds})
     }
+}
+
+/// Searches of more bytes than this take milliseconds, for which other requests should not wait.
+const SHORT: usize = 64 << 10;
+
+/// How many long searches run at once.
+static LONG_SEARCHES: Semaphore = Semaphore::const_new(2);
+
+/// Runs a search through so many bytes, a long one on a thread for such work. `None` if it broke off.
+async fn search<T: Send + 'static>(bytes: usize, search: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    if bytes <= SHORT {
+        return Some(search());
+    }
+    let permit = LONG_SEARCHES.acquire().await.ok()?;
+    let search = move || {
+        let found = search();
+        drop(permit);
+        found
+    };
+    tokio::task::spawn_blocking(search).await.ok()
 }

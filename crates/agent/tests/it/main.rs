@@ -19,6 +19,7 @@ mod proxied;
 mod retries;
 mod sampling;
 mod screening;
+mod screening_splits;
 mod selection;
 mod settings;
 mod text;

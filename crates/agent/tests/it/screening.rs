@@ -23,28 +23,28 @@ use crate::tools::{FnTools, called, result, said};
 const CARD: &str = "4242 4242 4242 4242";
 const MAIL: &str = "anna@example.com";
 
-fn modes(messages: Option<Mode>, results: Option<Mode>, answers: Option<Mode>) -> ScreenModes {
+pub(crate) fn modes(messages: Option<Mode>, results: Option<Mode>, answers: Option<Mode>) -> ScreenModes {
     let mut modes = ScreenModes::default();
     (modes.messages, modes.results, modes.answers) = (messages, results, answers);
     modes
 }
 
 /// A gateway that screens what comes by `/v1`.
-fn gateway(server: &ModelServer, modes: ScreenModes) -> Gateway {
+pub(crate) fn gateway(server: &ModelServer, modes: ScreenModes) -> Gateway {
     Gateway::with(Wire::Chat, server, |config| config.privacy.completions = modes)
 }
 
-async fn model(script: Script) -> ModelServer {
+pub(crate) async fn model(script: Script) -> ModelServer {
     ModelServer::start(Wire::Chat, script).await.unwrap()
 }
 
-fn request(text: &str, stream: bool) -> Value {
+pub(crate) fn request(text: &str, stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "stream_options": {"include_usage": true},
         "messages": [{"role": "user", "content": text}]})
 }
 
 /// The text of an answer and what the gateway says beside it.
-async fn answered(gateway: &Gateway, request: &Value) -> Result<(String, Value), CompletionError> {
+pub(crate) async fn answered(gateway: &Gateway, request: &Value) -> Result<(String, Value), CompletionError> {
     if request["stream"] == true {
         let chunks = gateway.streamed(request, None).await?;
         let last = chunks.last().unwrap()["gateway"].clone();
@@ -56,7 +56,7 @@ async fn answered(gateway: &Gateway, request: &Value) -> Result<(String, Value),
 }
 
 /// What the model was sent as messages, by request.
-fn sent(server: &ModelServer) -> Vec<Value> {
+pub(crate) fn sent(server: &ModelServer) -> Vec<Value> {
     server.requests().into_iter().map(|request| request.body["messages"].clone()).collect()
 }
 
@@ -64,6 +64,16 @@ fn sent(server: &ModelServer) -> Vec<Value> {
 async fn run(
     replies: Vec<Vec<StreamEvent>>,
     tool: Value,
+    modes: ScreenModes,
+    history: History,
+) -> (Result<Finished, AgentError>, Vec<String>) {
+    run_raw(replies, RawJson::of(&tool).unwrap(), modes, history).await
+}
+
+/// The same with a result of the tool that no value holds.
+pub(crate) async fn run_raw(
+    replies: Vec<Vec<StreamEvent>>,
+    tool: RawJson,
     modes: ScreenModes,
     history: History,
 ) -> (Result<Finished, AgentError>, Vec<String>) {
@@ -75,7 +85,7 @@ async fn run(
     let tools = FnTools::new(move |call| {
         seen.lock().unwrap().push(call.arguments.to_text().into_owned());
         let mut outcome = result("");
-        outcome.result = RawJson::of(&tool).unwrap();
+        outcome.result = tool.clone();
         async move { outcome }
     });
     let context = RequestContext::new(Some(Owner::caller("alice")));
@@ -87,11 +97,11 @@ async fn run(
     (finished, arguments)
 }
 
-fn user(text: &str) -> History {
+pub(crate) fn user(text: &str) -> History {
     History::of_messages(vec![Message::new(Role::User, Content::Text(text.to_owned()))])
 }
 
-fn found(finished: &Finished) -> Value {
+pub(crate) fn found(finished: &Finished) -> Value {
     finished.personal_data.iter().map(gateway_agent::FoundData::to_json).collect()
 }
 
@@ -293,9 +303,21 @@ async fn a_history_of_the_store_is_screened_too() {
         found(&finished.unwrap()),
         json!([{"part": "messages", "mode": "mask", "kinds": {"email": 2}}])
     );
-    let (refused, _) = run(vec![], json!({}), modes(Some(Mode::Block), None, None), user(CARD)).await;
-    let error = refused.unwrap_err();
-    assert!(matches!(&error, AgentError::PersonalData(kinds) if kinds == "card"), "{error:?}");
+}
+
+/// A message is refused before it is stored. What is stored is no reason to refuse anything, also if nobody answered it.
+#[tokio::test]
+async fn a_stored_message_without_an_answer_ends_no_conversation() {
+    let history = History::of_messages(vec![
+        Message::new(Role::User, Content::Text(format!("I am {MAIL}."))),
+        Message::new(Role::User, Content::Text("Go on.".to_owned())),
+    ]);
+    let (finished, _) =
+        run(vec![vec![said("Yes.")]], json!({}), modes(Some(Mode::Block), None, None), history).await;
+    assert_eq!(
+        found(&finished.unwrap()),
+        json!([{"part": "messages", "mode": "mask", "kinds": {"email": 1}}])
+    );
 }
 
 /// A signature covers the text that it came with: such reasoning goes back as it was, and only a model's.

@@ -2,6 +2,7 @@
 //!
 //! The name of the nearest member counts as a word before the value: `{"ssn": 536904399}`.
 
+mod blocks;
 mod names;
 mod text;
 mod value;
@@ -120,6 +121,20 @@ impl Detector {
     ) -> Result<Applied<Cow<'a, str>, JsonReport>, JsonError> {
         let (masked, report) = text::masked(self, text)?;
         Ok(decide(mode, report, Cow::Borrowed(text), masked.map(Cow::Owned)))
+    }
+
+    /// Masks the text of a message or a result of MCP: as [`Detector::apply_json_text`] does, and also what begins in the `text` of one
+    /// block and ends in that of another block of the same array.
+    pub fn mask_blocks<'a>(&self, text: &'a str) -> Result<(Cow<'a, str>, Counts), JsonError> {
+        let (masked, report) = text::masked(self, text)?;
+        let (masked, mut counts) = (masked.map_or(Cow::Borrowed(text), Cow::Owned), report.counts);
+        Ok(match blocks::masked(self, &masked) {
+            Some((joined, found)) => {
+                counts.merge(found);
+                (Cow::Owned(joined), counts)
+            }
+            None => (masked, counts),
+        })
     }
 }
 

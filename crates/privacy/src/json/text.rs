@@ -41,7 +41,7 @@ pub(super) fn masked(detector: &Detector, text: &str) -> Result<(Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     ObjectStart,
     ArrayStart,
     End,
@@ -52,13 +52,13 @@ enum Token {
 }
 
 /// The tokens of a text that is known to be JSON, without words and spaces, each with its bytes.
-struct Tokens<'a> {
+pub(super) struct Tokens<'a> {
     text: &'a str,
     position: usize,
 }
 
 impl<'a> Tokens<'a> {
-    const fn new(text: &'a str) -> Self {
+    pub(super) const fn new(text: &'a str) -> Self {
         Self { text, position: 0 }
     }
 }
@@ -218,7 +218,7 @@ impl Walk<'_> {
 }
 
 /// The content of a string without its escapes. Half of a surrogate pair, which no text can hold, becomes U+FFFD.
-fn decode(raw: &str) -> Cow<'_, str> {
+pub(super) fn decode(raw: &str) -> Cow<'_, str> {
     if !raw.contains('\\') {
         return Cow::Borrowed(raw);
     }

@@ -132,3 +132,22 @@ fn deep_documents_are_searched_without_recursion() {
     assert_eq!(output, text.replace("a@example.com", "[email]"));
     assert_eq!(report.findings.len(), 1);
 }
+
+#[test]
+fn blocks_are_read_as_one_text() {
+    let detector = Detector::default();
+    let check =
+        |text: &str, masked: &str| assert_eq!(detector.mask_blocks(text).unwrap().0, masked, "{text}");
+    check(
+        r#"{"content": [{"type":"text", "text": "card 4242 4242 "}, {"type":"image"}, {"text":"4242\u00204242 \ud800", "x":1}]}"#,
+        r#"{"content": [{"type":"text", "text": "card [card]"}, {"type":"image"}, {"text":" �", "x":1}]}"#,
+    );
+    check(
+        r#"[{"resource":{"uri":"u","text":"anna@exam"}},{"text":"ple.com"},[{"text":"a@b.co"}]]"#,
+        r#"[{"resource":{"uri":"u","text":"[email]"}},{"text":""},[{"text":"[email]"}]]"#,
+    );
+    let apart =
+        r#"{"text":"4242 4242 ","a":[{"title":"4242 4242 "},{"text":"4242 "}],"b":[{"text":"4242 "}]}"#;
+    check(apart, apart);
+    assert!(detector.mask_blocks("{").is_err());
+}

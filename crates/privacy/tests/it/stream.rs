@@ -40,3 +40,21 @@ fn what_never_ends_is_held_back_within_the_bound() {
         assert_eq!(given + stream.held(), unit.len() * 2000);
     }
 }
+
+#[test]
+fn invisible_characters_are_given_out_where_nothing_is_masked() {
+    let hidden = "\u{200B}".repeat(40);
+    let parts =
+        ["\u{FEFF}card 4", &hidden, "242 4242 4242 42", &hidden, "42", &hidden, ", \u{AD}ok 👍\u{FE0F} "];
+    let given = pieces(&parts).concat();
+    assert_eq!(given, format!("\u{FEFF}card [card]{hidden}, \u{AD}ok 👍\u{FE0F} "));
+    // Without an end they are dropped, and what they hide is not lost sight of.
+    let mut stream = StreamMask::new(Detector::default());
+    assert_eq!(stream.push("4242 4242 4242 42"), MaskedPiece::default());
+    for _ in 0..10_000 {
+        assert_eq!(stream.push("\u{2060}"), MaskedPiece::default());
+    }
+    let findings = vec![Finding { kind: Kind::Card, range: 0..30_019 }];
+    assert_eq!(stream.push("42, "), MaskedPiece { text: "[card], ".to_owned(), findings });
+    assert_eq!(stream.held(), 0);
+}

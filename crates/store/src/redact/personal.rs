@@ -36,21 +36,16 @@ impl PersonalData {
     /// Looks through JSON, also if it is only the beginning of a document.
     pub(super) fn clean_json(&self, json: &mut Bytes, found: &mut Counts) {
         let Ok(text) = std::str::from_utf8(json) else { return };
-        let masked = match self.detector.apply_json_text(text, self.mode) {
-            Ok(Applied::Passed { output, report }) => {
-                found.merge(report.counts);
-                (!report.is_empty()).then(|| output.into_owned())
-            }
-            Ok(Applied::Blocked { .. }) => None,
+        let masked = if let Ok((masked, counts)) = self.detector.mask_blocks(text) {
+            found.merge(counts);
+            (!counts.is_empty()).then(|| masked.into_owned())
+        } else {
             // It becomes a text in another document, so it may be masked as text.
-            Err(_) => match self.detector.apply(text, self.mode) {
-                Applied::Passed { output, report } => {
-                    found.add_all(&report);
-                    (!report.is_empty()).then(|| output.into_owned())
-                }
-                Applied::Blocked { .. } => None,
-            },
+            let Applied::Passed { output, report } = self.detector.apply(text, Mode::Mask) else { return };
+            found.add_all(&report);
+            (!report.is_empty()).then(|| output.into_owned())
         };
+        let masked = masked.filter(|_| self.mode == Mode::Mask);
         if let Some(masked) = masked {
             *json = Bytes::from(masked);
         }

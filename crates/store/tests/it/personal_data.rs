@@ -59,6 +59,21 @@ fn it_is_masked_in_arguments_results_and_errors() {
     assert_eq!(stored(call(), looking(Mode::Mark)), (call(), found));
 }
 
+#[test]
+fn it_is_masked_over_the_blocks_of_a_result() {
+    let result = |texts: [&str; 2]| Outcome::Error {
+        message: "no".into(),
+        code: None,
+        result: Some(
+            json!({"content": texts.map(|text| json!({"type": "text", "text": text}))}).to_string().into(),
+        ),
+    };
+    let (mut call, mut expected) = (record(0), record(0));
+    call.outcome = result(["card 4242 4242 ", "4242 4242."]);
+    expected.outcome = result(["card [card]", "."]);
+    assert_eq!(stored(call, looking(Mode::Mask)), (expected, vec![(Kind::Card, 1)]));
+}
+
 /// A tool that nobody has may be called by any name.
 #[test]
 fn it_is_masked_in_names_each_time() {
