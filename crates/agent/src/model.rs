@@ -32,6 +32,11 @@ pub trait Model: Debug + Send + Sync {
         Notations::NONE
     }
 
+    /// In which notations calls in its text are looked for to be reported, where nobody said whether it writes any.
+    fn unread_notations(&self) -> Notations {
+        Notations::NONE
+    }
+
     /// The dialect for tools that the usual one did not write carefully enough for this API; `None` if there is none.
     fn careful_dialect(&self) -> Option<Arc<Dialect>> {
         None

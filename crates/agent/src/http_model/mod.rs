@@ -57,6 +57,8 @@ pub struct ModelDialects {
     pub careful: Option<Arc<Dialect>>,
     /// In which notations it writes calls as text.
     pub notations: Notations,
+    /// In which notations such calls are only reported, because nobody said whether it writes any.
+    pub unread: Notations,
 }
 
 impl HttpModel {
@@ -190,6 +192,10 @@ impl Model for HttpModel {
 
     fn notations(&self) -> Notations {
         self.dialects.notations
+    }
+
+    fn unread_notations(&self) -> Notations {
+        self.dialects.unread
     }
 
     fn careful_dialect(&self) -> Option<Arc<Dialect>> {

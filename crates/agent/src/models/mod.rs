@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesOrdered;
 use gateway_builtin::http_client;
 use gateway_config::{ModelKind, ModelSpec, ToolDialect, ToolUse};
-use gateway_dialects::calls::text::TextCalls;
+use gateway_dialects::calls::text::{Notations, TextCalls};
 use gateway_dialects::dialect::{Compat, Protocol};
 use gateway_dialects::{Dialect, DialectError};
 use gateway_notation::spelling::did_you_mean;
@@ -289,7 +289,9 @@ fn model_dialects(
     let asked = spec.text.as_ref().map(|words| words.join(",").parse::<TextCalls>()).transpose();
     let asked = asked.map_err(|error| format!("`text`: {error}"))?;
     let notations = usual.messages.written_notations(asked);
-    Ok(ModelDialects { usual, careful, notations })
+    let is_unsaid = asked.is_none() && notations.is_empty();
+    let unread = if is_unsaid { Notations::all() } else { Notations::NONE };
+    Ok(ModelDialects { usual, careful, notations, unread })
 }
 
 /// The APIs that a kind speaks.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use gateway_dialects::Dialect;
-use gateway_dialects::calls::text::Notations;
+use gateway_dialects::calls::text::{Notations, OfferedTools};
 use gateway_dialects::calls::{Reply, TextScan};
 use gateway_dialects::history::TranslatedTools;
 use gateway_dialects::requests::ToolChoice;
-use gateway_dialects::stream::StreamEvent;
+use gateway_dialects::stream::{Outcome, StreamEvent, StreamOptions, StreamedCall, TextStream};
 
 use super::reader::{WithReader, definition};
 use super::request::AgentRequest;
@@ -85,6 +85,25 @@ impl<'a> Asking<'a> {
     /// What has come of a reply that is not waited for any longer.
     pub(super) fn take_unfinished(&mut self) -> Reply {
         std::mem::take(&mut self.reply)
+    }
+
+    /// Reports an answer that is nothing but a call of an offered tool, where calls in the text are not read because nobody said that this
+    /// model writes any.
+    pub(super) fn note_unread_call(&mut self, text: &str) {
+        let (Some(model), Some((_, offer))) = (self.models.get(self.current), &self.offered) else { return };
+        let notations = model.unread_notations();
+        if notations.is_empty() || offer.list.is_none() {
+            return;
+        }
+        if let Some(tool) = only_call(text, notations, Arc::clone(&offer.offered)) {
+            let name = model.name();
+            let notice = format!(
+                "the answer of model `{name}` looks like a call of `{tool}`, which was not made; if the model writes its calls as \
+                 text, set `models.{name}.text` to \"auto\""
+            );
+            tracing::warn!(model = name, tool, "An answer looks like a call, which was not made.");
+            self.notices.push(notice);
+        }
     }
 
     /// In which notations the model writes calls as text.
@@ -343,6 +362,38 @@ fn is_in_path(text: &str, at: usize, length: usize) -> bool {
 /// Bytes of the first character.
 fn next_length(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
+}
+
+/// The tool that a text calls, if the text is one call in one of these notations, of an offered tool that takes the arguments.
+fn only_call(text: &str, notations: Notations, offered: Arc<dyn OfferedTools>) -> Option<String> {
+    /// Bytes that are looked at together. Most answers show in the first of them that they are prose.
+    const PIECE: usize = 256;
+    /// Longer answers are not looked at.
+    const LONGEST: usize = 16 << 10;
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut options = StreamOptions::default();
+    options.text = TextScan::AtEnd(notations, offered);
+    let mut stream = TextStream::new(options);
+    let (mut rest, mut calls) = (text, Vec::new());
+    loop {
+        let (piece, after) = rest.split_at_checked(rest.floor_char_boundary(PIECE))?;
+        let events = if piece.is_empty() { stream.finish() } else { stream.push(piece) };
+        for event in events {
+            match event {
+                StreamEvent::Text(text) if text.trim().is_empty() => {}
+                StreamEvent::Call(StreamedCall { call, outcome: Outcome::Complete }) => calls.push(call.name),
+                StreamEvent::Source(_) | StreamEvent::Reasoning(_) => {}
+                _ => return None,
+            }
+        }
+        if piece.is_empty() {
+            break;
+        }
+        rest = after;
+    }
+    (calls.len() == 1).then(|| calls.pop()).flatten()
 }
 
 /// A list of tools with the one that reads long results behind it: caches of prompts hold for what was there before.

@@ -323,6 +323,7 @@ impl<'a> Run<'a> {
             return self.obey(verdict).await;
         }
         if reply.calls.is_empty() {
+            self.asking.note_unread_call(&reply.text);
             let cut = reply.stop.as_deref().and_then(cut_by);
             self.finished.stop = cut.map_or(Stop::Answered, |word| Stop::Cut(word.to_owned()));
             return Ok(true);

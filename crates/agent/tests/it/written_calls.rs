@@ -4,7 +4,7 @@ use gateway_config::ServiceConfig;
 use gateway_testkit::models::{Delivery, Reply, Script, Step, Wire};
 use serde_json::{Value, json};
 
-use crate::gateway::{Gateway, joined, spec, strict_model};
+use crate::gateway::{Gateway, gateway_member, joined, spec, strict_model};
 
 const FENCE: &str = "```json\n{\"name\": \"add\", \"arguments\": {\"a\": 15, \"b\": 27}}\n```";
 
@@ -68,6 +68,75 @@ async fn nothing_is_read_unless_the_model_writes_calls() {
         assert_eq!(whole["choices"][0]["message"]["content"], FENCE, "{model}");
         assert_eq!(server.requests().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_looks_like_a_call_is_reported_where_nobody_said_whether_it_is_one() {
+    let hermes = "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 15, \"b\": 27}}\n</tool_call>";
+    let prose = format!("{FENCE}\nThat is how one would call it.");
+    let notice = "the answer of model `m` looks like a call of `add`, which was not made; if the model writes its calls as text, \
+                  set `models.m.text` to \"auto\"";
+    for (answer, text, expected) in [
+        (FENCE, None, json!([notice])),
+        (hermes, None, json!([notice])),
+        (FENCE, Some("off"), Value::Null),
+        (prose.as_str(), None, Value::Null),
+        ("{\"name\": \"add\", \"arguments\": {\"a\": 15}}", None, Value::Null),
+        ("{\"name\": \"no_tool\", \"arguments\": {}}", None, Value::Null),
+        ("It is 42.", None, Value::Null),
+    ] {
+        for stream in [false, true] {
+            let server = strict_model(Wire::Chat, Script::new().reply(Reply::new().text(answer))).await;
+            let member = gateway_member(&gateway(Wire::Chat, &server, "local-model", text), stream).await;
+            assert_eq!(member["notices"], expected, "{answer}");
+            assert_eq!(server.requests().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn models_that_are_only_called_qwen_write_calls() {
+    for model in ["qwen", "qwen.gguf", "qwen:latest"] {
+        let script = Script::new().reply(Reply::new().text(FENCE)).reply(Reply::new().text("42."));
+        let server = strict_model(Wire::Chat, script).await;
+        gateway(Wire::Chat, &server, model, None).whole(&question(false), None).await.unwrap();
+        assert_eq!(server.requests().len(), 2, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn results_of_written_calls_are_no_request_of_the_user() {
+    let call =
+        |a: u64| format!("```json\n{{\"name\": \"add\", \"arguments\": {{\"a\": {a}, \"b\": 27}}}}\n```");
+    let script = Script::new()
+        .reply(Reply::new().text(call(15)))
+        .reply(Reply::new().text(call(16)))
+        .reply(Reply::new().text("43."));
+    let server = strict_model(Wire::Chat, script).await;
+    let mut config = ServiceConfig::default();
+    config.agent.rounds = 1;
+    config.models = vec![spec("m", Wire::Chat, &server)];
+    config.models[0].model = Some("qwen2.5-coder:1.5b".to_owned());
+    let gateway = Gateway::new(config);
+    let mut request = question(false);
+    for _ in 0..2 {
+        let whole = gateway.whole(&request, None).await.unwrap();
+        request["gateway"] = json!({"continue": whole["gateway"]["continuation"]});
+    }
+    gateway.whole(&request, None).await.unwrap();
+    let messages = server.requests()[2].body["messages"].clone();
+    let asked: Vec<bool> = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|message| message["content"].as_str())
+        .filter(|text| text.contains("Is all of this done now"))
+        .map(|text| {
+            text.contains("</tool_response>\n\nIs all of this done now: \"What is 15 plus 27?\"?")
+                && text.matches("done now").count() == 1
+        })
+        .collect();
+    assert_eq!(asked, [true, true], "{messages}");
 }
 
 #[tokio::test]

@@ -431,6 +431,9 @@ mod tests {
     fn local_families_write_calls_as_text() {
         check("Qwen/Qwen2.5-7B-Instruct", &["fenced-json", "bare-json", "hermes"]);
         check("qwen3:8b", &["fenced-json", "bare-json", "hermes"]);
+        for bare in ["qwen", "qwen:latest", "qwen.gguf", "Qwen-7B-Chat-Q4_K_M.gguf"] {
+            check(bare, &["fenced-json", "bare-json", "hermes"]);
+        }
         check("qwen3-coder:30b", &["fenced-json", "bare-json", "hermes", "qwen3-coder"]);
         check("NousResearch/Hermes-3-Llama-3.1-8B", &["fenced-json", "bare-json", "hermes"]);
         check("llama3.1:8b", &["fenced-json", "bare-json", "llama-python-tag"]);
@@ -457,6 +460,10 @@ mod tests {
             "mistral-large-latest",
             "deepseek-chat",
             "command-r",
+            "qwen-max",
+            "qwen-plus-latest",
+            "qwen.qwen3-32b-v1:0",
+            "local-model",
         ] {
             check(hosted, &[]);
         }
