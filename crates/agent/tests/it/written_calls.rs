@@ -131,7 +131,10 @@ async fn results_of_written_calls_are_no_request_of_the_user() {
         .iter()
         .filter_map(|message| message["content"].as_str())
         .filter(|text| text.contains("Is all of this done now"))
-        .map(|text| text.contains("Is all of this done now: \"What is 15 plus 27?\"?"))
+        .map(|text| {
+            text.contains("</tool_response>\n\nIs all of this done now: \"What is 15 plus 27?\"?")
+                && text.matches("done now").count() == 1
+        })
         .collect();
     assert_eq!(asked, [true, true], "{messages}");
 }
