@@ -231,6 +231,7 @@ fn reported(call: &ToolCall, outcome: CallOutcome, duration: Duration) -> ToolOu
     ToolOutcome {
         ran_on: ran_on.map(|(server, tool)| (server.as_str().to_owned(), tool.to_owned())),
         code: outcome.code,
+        notes: outcome.notes,
         is_bad,
         result: in_words(call, outcome.failure.as_ref(), outcome.result),
         duration,

@@ -107,6 +107,32 @@ impl History {
         nudged
     }
 
+    /// How many calls it has.
+    pub(crate) fn count_calls(&self) -> u64 {
+        let neutral = |messages: &[Message]| -> usize {
+            let calls = |message: &Message| match &message.content {
+                Content::Blocks(blocks) => {
+                    blocks.iter().filter(|block| matches!(block, Block::ToolUse(_))).count()
+                }
+                // Calls that were written as text have ids too.
+                Content::Text(_) | Content::Other(_) => {
+                    let written = message.metadata.as_ref().and_then(|metadata| metadata.get(WRITTEN_CALLS));
+                    written.and_then(Value::as_array).map_or(0, Vec::len)
+                }
+            };
+            messages.iter().map(calls).sum()
+        };
+        let given = self.given.iter().map(|segment| match segment {
+            Segment::Chat(messages) => messages
+                .iter()
+                .filter_map(|message| message.get("tool_calls").and_then(Value::as_array))
+                .map(Vec::len)
+                .sum(),
+            Segment::Neutral(messages) => neutral(messages),
+        });
+        u64::try_from(given.sum::<usize>() + neutral(&self.added)).unwrap_or(u64::MAX)
+    }
+
     /// The last text of the user before the loop.
     pub(crate) fn request(&self) -> Option<String> {
         let last = |segment: &Segment| match segment {

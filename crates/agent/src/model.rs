@@ -63,6 +63,8 @@ pub struct Ask<'a> {
     pub text: TextScan,
     /// What is known of the tools beside their definitions.
     pub offered: Option<&'a dyn OfferedTools>,
+    /// How many calls the conversation has: ids for calls without one count on from there, so that none stands twice.
+    pub calls_so_far: u64,
 }
 
 /// What arrives of a reply.

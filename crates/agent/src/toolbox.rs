@@ -14,6 +14,7 @@ use gateway_dialects::calls::text::{OfferedTools, ToolSchemas};
 use gateway_dialects::history::TranslatedTools;
 use gateway_protocol::RawJson;
 use gateway_runtime::failure::{Failure, error_result};
+use serde_json::Value;
 
 /// Why tools cannot be offered.
 pub type ToolsError = Failure;
@@ -83,6 +84,8 @@ pub struct ToolOutcome {
     pub is_bad: bool,
     /// The server that ran it, and the name of the tool there.
     pub ran_on: Option<(String, String)>,
+    /// What was done to the arguments before it ran, as `/execute` reports it.
+    pub notes: Vec<Value>,
     /// How long it took.
     pub duration: Duration,
 }
@@ -103,7 +106,16 @@ impl Toolbox for NoTools {
     fn call<'a>(&'a self, _offer: &'a Offer, call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
         let result = error_result(&format!("Error: Tool '{}' not found", call.name));
         let code = Some(gateway_runtime::failure::code::TOOL_NOT_FOUND);
-        async move { ToolOutcome { result, code, is_bad: true, ran_on: None, duration: Duration::ZERO } }
-            .boxed()
+        async move {
+            ToolOutcome {
+                result,
+                code,
+                is_bad: true,
+                ran_on: None,
+                notes: Vec::new(),
+                duration: Duration::ZERO,
+            }
+        }
+        .boxed()
     }
 }

@@ -167,6 +167,9 @@ pub(super) fn call_report(call: &CallReport) -> Value {
     if let Some(code) = call.code {
         entry["code"] = code.into();
     }
+    if !call.notes.is_empty() {
+        entry["notes"] = call.notes.clone().into();
+    }
     entry
 }
 

@@ -105,10 +105,11 @@ impl HttpModel {
             rendered.map_err(|error| ModelFailure::Request(error.to_string()))?;
         let response = self.send_with_patience(body.into(), ask.stream).await?;
         let protocol = self.dialects.usual.messages.protocol;
+        let calls = reply::Calls { text: ask.text, ids_after: ask.calls_so_far };
         let events = if reply::is_whole(&response, protocol, ask.stream) {
-            whole_reply(response, (protocol, &self.dialects.usual.label), ask.text, self.timeout).await?
+            whole_reply(response, (protocol, &self.dialects.usual.label), calls, self.timeout).await?
         } else {
-            ReplyReader::new(response, protocol, ask.text, self.timeout).events()
+            ReplyReader::new(response, protocol, calls, self.timeout).events()
         };
         let (name, kind) = (self.name.clone(), Some(self.kind));
         let secrets = Arc::clone(&self.secrets);

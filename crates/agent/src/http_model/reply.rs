@@ -40,6 +40,14 @@ const PARTING: Duration = Duration::from_millis(250);
 /// What arrives, or why nothing more does.
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<StreamEvent, ModelFailure>> + Send>>;
 
+/// How calls are read out of a reply.
+pub(super) struct Calls {
+    /// Whether, and whose, are taken out of the text.
+    pub(super) text: TextScan,
+    /// Ids for calls without one count on from here.
+    pub(super) ids_after: u64,
+}
+
 /// Whether a reply comes in one piece: because it was asked for so, or because the API does not stream.
 pub(super) fn is_whole(response: &Response, protocol: Protocol, stream: bool) -> bool {
     let is_said = || match media_type(response).as_str() {
@@ -55,20 +63,16 @@ pub(super) fn is_whole(response: &Response, protocol: Protocol, stream: bool) ->
 pub(super) async fn whole_reply(
     response: Response,
     (protocol, label): (Protocol, &str),
-    text: TextScan,
+    calls: Calls,
     timeout: Duration,
 ) -> Result<Events, ModelFailure> {
     let body = whole_body(response, timeout).await?;
     let label = label.to_owned();
-    let reply = off_worker(body.len(), move || read_whole(&body, (protocol, &label), text)).await??;
+    let reply = off_worker(body.len(), move || read_whole(&body, (protocol, &label), calls)).await??;
     Ok(stream::iter(events_of(reply).into_iter().map(Ok)).boxed())
 }
 
-fn read_whole(
-    body: &[u8],
-    (protocol, label): (Protocol, &str),
-    text: TextScan,
-) -> Result<Reply, ModelFailure> {
+fn read_whole(body: &[u8], (protocol, label): (Protocol, &str), calls: Calls) -> Result<Reply, ModelFailure> {
     let value: Value =
         gateway_dialects::from_slice(body).map_err(|error| unreadable(body, &error.to_string()))?;
     let is_error = value.get("error").is_some_and(|error| !error.is_null())
@@ -78,7 +82,8 @@ fn read_whole(
     if is_error {
         return Err(ModelFailure::Stream(message_of(&value).unwrap_or_else(|| value.to_string())));
     }
-    let options = ReadOptions { protocol: Some(protocol), label, text, ids_after: 0 };
+    let options =
+        ReadOptions { protocol: Some(protocol), label, text: calls.text, ids_after: calls.ids_after };
     parse_reply(&value, &options).map_err(|error| ModelFailure::Malformed(error.to_string()))
 }
 
@@ -187,7 +192,7 @@ enum Framing {
 }
 
 impl ReplyReader {
-    pub(super) fn new(response: Response, protocol: Protocol, text: TextScan, timeout: Duration) -> Self {
+    pub(super) fn new(response: Response, protocol: Protocol, calls: Calls, timeout: Duration) -> Self {
         let is_lines = protocol == Protocol::OllamaChat && media_type(&response) != "text/event-stream";
         let framing = if is_lines {
             Framing::Lines(LineSplitter::new(EVENT_BYTES))
@@ -195,7 +200,8 @@ impl ReplyReader {
             Framing::Events(SseParser::new(EVENT_BYTES))
         };
         let mut options = StreamOptions::default();
-        options.text = text;
+        options.text = calls.text;
+        options.ids_after = calls.ids_after;
         // As in a whole reply: only that has a bound.
         options.argument_limit = WHOLE_BYTES;
         Self {

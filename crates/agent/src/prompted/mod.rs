@@ -150,6 +150,7 @@ impl Steps<'_> {
             stream: self.ask.stream,
             text: TextScan::Off,
             offered: None,
+            calls_so_far: self.ask.calls_so_far,
         };
         let Answer { events, ignored } = self.model.inner.ask(ask).await?;
         let before = self.usage;
@@ -210,6 +211,7 @@ impl Steps<'_> {
             stream: false,
             text: TextScan::Off,
             offered: None,
+            calls_so_far: self.ask.calls_so_far,
         };
         let answer = match self.model.inner.ask(ask(&settings)).await {
             Err(error) if takes_schema && is_refusal(&error.failure) => {

@@ -208,6 +208,7 @@ impl<'a> Asking<'a> {
             stream: request.stream,
             text,
             offered: Some(offer.offered.as_ref()),
+            calls_so_far: history.count_calls(),
         };
         let mut answer = model.ask(ask).await?;
         if let Some(screen) = self.screen {

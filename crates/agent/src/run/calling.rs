@@ -11,6 +11,7 @@ use gateway_dialects::history::{Block, Content, Message, Role};
 use gateway_dialects::results::read_result;
 use gateway_runtime::failure::{code, error_result};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::guards::Verdict;
 use super::next_step::ask_for_next_step;
@@ -45,6 +46,9 @@ pub struct CallReport {
     /// The word for programs if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
+    /// What was done to the arguments before it ran: repaired, or read as the type that the tool wants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Value>,
     /// How long it took.
     #[serde(skip)]
     pub duration: Duration,
@@ -198,6 +202,7 @@ impl Run<'_> {
             result: text_of_result(&shown.result),
             result_id: shown.kept_as.clone(),
             code: outcome.code,
+            notes: outcome.notes,
             duration: outcome.duration,
         };
         self.finished.calls.push(report.clone());
@@ -212,6 +217,7 @@ fn refused_outcome(refusal: &str) -> ToolOutcome {
         code: Some(code::VALIDATION_ERROR),
         is_bad: true,
         ran_on: None,
+        notes: Vec::new(),
         duration: Duration::ZERO,
     }
 }
@@ -228,5 +234,12 @@ async fn run_call(
 }
 
 fn not_run(reason: &str, code: &'static str, duration: Duration) -> ToolOutcome {
-    ToolOutcome { result: error_result(reason), code: Some(code), is_bad: false, ran_on: None, duration }
+    ToolOutcome {
+        result: error_result(reason),
+        code: Some(code),
+        is_bad: false,
+        ran_on: None,
+        notes: Vec::new(),
+        duration,
+    }
 }

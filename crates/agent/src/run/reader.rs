@@ -74,7 +74,7 @@ const NO_ID: &str = "The arguments do not fit: `id` must be the id of a result."
 pub(super) async fn read_piece(keeper: &Keeper, call: &ToolCall) -> ToolOutcome {
     let begun = Instant::now();
     let outcome = |result: RawJson, code: Option<&'static str>, is_bad: bool, duration: Duration| {
-        ToolOutcome { result, code, is_bad, ran_on: None, duration }
+        ToolOutcome { result, code, is_bad, ran_on: None, notes: Vec::new(), duration }
     };
     let arguments = match call.arguments_object("", BadArguments::Repair) {
         Ok(parsed) => Value::Object(parsed.object),

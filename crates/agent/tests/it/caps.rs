@@ -391,3 +391,54 @@ async fn arguments_that_are_no_json_are_told_to_the_model() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_was_done_to_arguments_is_reported_and_kept() {
+    for stream in [false, true] {
+        let call = Reply::new().call_with_text("call00001", "add", "{'a': 15, \"b\": \"27\",}");
+        let script = Script::new().reply(call).reply(Reply::new().text("42."));
+        let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+        let gateway = Gateway::over(Wire::Chat, &server);
+        let mut request = question(stream);
+        request["stream_options"] = json!({"include_usage": true});
+        let answer = if stream {
+            gateway.streamed(&request, None).await.unwrap().pop().unwrap()
+        } else {
+            gateway.whole(&question(false), None).await.unwrap()
+        };
+        let notes = &answer["gateway"]["calls"][0]["notes"];
+        let repaired = |name: &str| json!({"repaired": name});
+        assert_eq!(
+            notes,
+            &json!([repaired("trailing-commas"), repaired("single-quotes"), {"coerced": "/b", "rule": "string-to-number"}]),
+            "{answer}"
+        );
+        let sent = server.requests()[1].body["messages"][1]["tool_calls"][0]["function"]["arguments"].clone();
+        assert_eq!(
+            sent,
+            json!(r#"{"a":15,"b":"27"}"#),
+            "the model reads what ran, not the text that had to be mended"
+        );
+    }
+}
+
+#[tokio::test]
+async fn calls_without_ids_get_other_ids_in_each_round() {
+    for stream in [false, true] {
+        let call = |b: i64| Reply::new().call("", "add", json!({"a": 15, "b": b}));
+        let script = Script::new().reply(call(1)).reply(call(2)).reply(Reply::new().text("Done."));
+        let server = ModelServer::start(Wire::Ollama, script).await.unwrap();
+        let gateway = Gateway::over(Wire::Ollama, &server);
+        let ids: Vec<String> = if stream {
+            let mut request = question(true);
+            request["stream_options"] = json!({"include_usage": true});
+            let last = gateway.streamed(&request, None).await.unwrap().pop().unwrap();
+            last["gateway"]["calls"].as_array().unwrap().iter().map(|call| call["id"].to_string()).collect()
+        } else {
+            let answer = gateway.whole(&question(false), None).await.unwrap();
+            answer["gateway"]["calls"].as_array().unwrap().iter().map(|call| call["id"].to_string()).collect()
+        };
+        assert_eq!(ids.len(), 2);
+        assert_ne!(ids[0], ids[1], "streamed: {stream}");
+    }
+}

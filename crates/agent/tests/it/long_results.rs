@@ -44,7 +44,17 @@ impl Toolbox for LongTool {
 
     fn call<'a>(&'a self, _offer: &'a Offer, _call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {
         let result = self.0.clone();
-        async move { ToolOutcome { result, code: None, is_bad: false, ran_on: None, duration: Duration::ZERO } }.boxed()
+        async move {
+            ToolOutcome {
+                result,
+                code: None,
+                is_bad: false,
+                ran_on: None,
+                notes: Vec::new(),
+                duration: Duration::ZERO,
+            }
+        }
+        .boxed()
     }
 }
 

@@ -35,7 +35,14 @@ pub(crate) fn said(text: &str) -> StreamEvent {
 /// A result with this text.
 pub(crate) fn result(text: &str) -> ToolOutcome {
     let result = RawJson::of(&json!({"content": [{"type": "text", "text": text}]})).unwrap();
-    ToolOutcome { result, code: None, is_bad: false, ran_on: None, duration: Duration::ZERO }
+    ToolOutcome {
+        result,
+        code: None,
+        is_bad: false,
+        ran_on: None,
+        notes: Vec::new(),
+        duration: Duration::ZERO,
+    }
 }
 
 type Run = dyn Fn(ToolCall) -> BoxFuture<'static, ToolOutcome> + Send + Sync;

@@ -47,8 +47,11 @@ fn reasoning(reply: &Reply, dialect: &Dialect) -> Vec<Block> {
 
 fn tool_use(call: &ToolCall, codec: &TranslatedTools) -> ToolUseBlock {
     let name = codec.mcp_name(&call.name);
-    // Arguments that are no JSON were refused; what is sent back has to be JSON all the same.
-    let sent = call.arguments_object("", BadArguments::Raw).map(|parsed| Value::Object(parsed.object));
+    // What could be mended has run so. The rest was refused, and what is sent back has to be JSON all the same.
+    let sent = call
+        .arguments_object("", BadArguments::RepairWhole)
+        .or_else(|_| call.arguments_object("", BadArguments::Raw))
+        .map(|parsed| Value::Object(parsed.object));
     let input = sent.map_or_else(|_| json!({}), |sent| codec.decode(&name, &sent));
     ToolUseBlock {
         id: call.id.as_str().to_owned(),
