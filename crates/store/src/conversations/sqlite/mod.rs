@@ -1,5 +1,6 @@
 //! Conversations in SQLite: one thread that writes, two that read.
 
+mod lock;
 mod schema;
 mod statements;
 mod worker;
@@ -15,7 +16,7 @@ use std::{
 
 use rusqlite::Connection;
 
-pub use self::schema::FILE_NAME;
+pub use self::{lock::DirectoryLock, schema::FILE_NAME};
 use self::{
     schema::OpenError,
     statements::Fault,
