@@ -1,6 +1,6 @@
 //! The tools of all servers, for the loop.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -69,16 +69,36 @@ impl GatewayTools {
         Ok(left_out.filter_map(|(index, reason)| Some((named(*index)?, reason.clone()))).collect())
     }
 
-    /// The names of the tools that a model of `dialect` is offered, as it knows them.
+    /// Whether there are such tools to select, without asking a server.
+    pub(crate) fn check_selection(&self) -> Result<(), Failure> {
+        let request = ListRequest::in_dialect(Scope::All, (None, None, Compat::Auto), Options::default());
+        let ToolSelection { names, groups, .. } = self.selection.clone();
+        request.only(self.runtime.lists(), names, groups).map(drop)
+    }
+
+    /// The names of the tools that a model of `dialect` is offered, as it knows them, in the order of the catalogue.
     pub(crate) async fn names(
         &self,
         dialect: &Dialect,
         questions: &[String],
     ) -> Result<Vec<String>, Failure> {
         let offer = self.listed(dialect, questions).await?;
-        let listed = offer.state.as_ref().and_then(|state| state.downcast_ref::<Listed>());
-        let names = listed.into_iter().flat_map(|listed| listed.rendered.wire_names());
-        Ok(names.filter(|name| offer.offered.is_offered(name)).map(ToString::to_string).collect())
+        let Some(Listed { rendered, .. }) = offer.state.as_ref().and_then(|state| state.downcast_ref())
+        else {
+            return Ok(Vec::new());
+        };
+        let tools = rendered.catalogue.tools().iter().enumerate();
+        let positions: HashMap<(&str, &str), usize> =
+            tools.map(|(position, tool)| ((tool.server.as_str(), &*tool.name), position)).collect();
+        let position = |name: &str| {
+            let (tool, _) = rendered.tool(name)?;
+            positions.get(&(tool.server.as_str(), &*tool.name)).copied()
+        };
+        let names = rendered.wire_names().filter(|name| offer.offered.is_offered(name));
+        let mut names: Vec<(usize, &str)> =
+            names.map(|name| (position(name).unwrap_or(usize::MAX), name)).collect();
+        names.sort_unstable();
+        Ok(names.into_iter().map(|(_, name)| name.to_owned()).collect())
     }
 
     async fn listed(&self, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {

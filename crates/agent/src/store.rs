@@ -1,12 +1,10 @@
 //! Where conversations, and turns that wait for their caller, are kept.
 
-use std::fs::{File, OpenOptions};
-use std::path::Path;
 use std::sync::Arc;
 
 use gateway_config::{ConversationsConfig, Secret, ServiceConfig, StoreLocation};
 use gateway_store::conversations::{
-    self, ConversationError, ConversationOptions, ConversationStore, Location,
+    self, ConversationError, ConversationOptions, ConversationStore, DirectoryLock, Location,
 };
 use gateway_store::{Address, InvalidAddress};
 use tokio::sync::OnceCell;
@@ -31,16 +29,13 @@ struct Opened {
 /// Who else may use the store.
 #[derive(Debug)]
 enum Sharing {
-    /// Nobody, as long as the file is locked.
-    Locked { _file: File },
+    /// Nobody, as long as its directory is locked.
+    Locked(#[expect(dead_code, reason = "held until the store is dropped")] DirectoryLock),
     /// Nobody: it is memory of this process.
     Own,
     /// Other gateways.
     Shared,
 }
-
-/// Locked by the gateway whose conversations are in a directory.
-const LOCK: &str = "conversations.lock";
 
 impl Store {
     /// The store that is configured.
@@ -59,6 +54,13 @@ impl Store {
             StoreLocation::Postgres(address) => read(address, Address::postgres).map(Location::Postgres),
         };
         Self(Arc::new(Inner { location, options, opened: OnceCell::new() }))
+    }
+
+    /// A store that is open already and that nobody else uses.
+    pub fn over(store: Arc<dyn ConversationStore>) -> Self {
+        let (location, options) = (Ok(Location::Memory), ConversationOptions::default());
+        let opened = OnceCell::from(Opened { store, sharing: Sharing::Own });
+        Self(Arc::new(Inner { location, options, opened }))
     }
 
     /// Whether it is another program, which may be out of reach.
@@ -82,7 +84,7 @@ impl Store {
     /// Whether certainly no other gateway uses the store. Then a turn of another holder is one of a process that ended.
     pub(crate) async fn is_ours_alone(&self) -> Result<bool, ConversationError> {
         Ok(match self.opened().await?.sharing {
-            Sharing::Locked { .. } | Sharing::Own => true,
+            Sharing::Locked(_) | Sharing::Own => true,
             Sharing::Shared => false,
         })
     }
@@ -95,12 +97,13 @@ impl Store {
                 attempt: "reading the address",
                 cause: Box::new(*error),
             })?;
-            let store = conversations::open(location, options).await?;
+            // Two gateways in one directory would take each other's turns for those of a process that ended.
             let sharing = match location {
                 Location::Memory => Sharing::Own,
-                Location::Directory(directory) => locked(directory),
+                Location::Directory(directory) => Sharing::Locked(DirectoryLock::take(directory)?),
                 _ => Sharing::Shared,
             };
+            let store = conversations::open(location, options).await?;
             Ok(Opened { store, sharing })
         };
         self.0.opened.get_or_try_init(open).await
@@ -117,16 +120,4 @@ pub(crate) fn described(error: &ConversationError) -> String {
         cause = inner.source();
     }
     text
-}
-
-/// Locks a directory, unless another gateway has it.
-fn locked(directory: &Path) -> Sharing {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(directory.join(LOCK)) {
-        Ok(file) if file.try_lock().is_ok() => Sharing::Locked { _file: file },
-        Ok(_) | Err(_) => Sharing::Shared,
-    }
 }

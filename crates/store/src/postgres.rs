@@ -52,13 +52,53 @@ pub(crate) enum MigrateError {
 /// Gateways that start at once set up the tables one after the other, under this lock.
 const SETUP_LOCK: i64 = 0x6d63_7074_6f6f_6c67;
 
+/// Parameters of an address that the library knows; the others it would log, with their values.
+const PARAMETERS: [&str; 18] = [
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+
+const UNREADABLE: &str = "a part of the address cannot be read; check its port and the values of its parameters, such as `sslmode`";
+
+/// Refuses parameters that are not known, by their names.
+fn check_parameters(address: &Address) -> Result<(), sqlx::Error> {
+    let is_known = |name: &str| {
+        PARAMETERS.contains(&name) || name.strip_prefix("options[").is_some_and(|rest| rest.ends_with(']'))
+    };
+    let mut names = address.url().query_pairs().map(|(name, _)| name);
+    let Some(unknown) = names.find(|name| !is_known(name)) else { return Ok(()) };
+    let shown: String = unknown.chars().take(64).collect();
+    let text = format!("unknown parameter `{shown}` of the address; known are {}", PARAMETERS.join(", "));
+    Err(sqlx::Error::Configuration(text.into()))
+}
+
 impl Postgres {
     pub(crate) fn new(
         address: &Address,
         connections: usize,
         deadline: Duration,
     ) -> Result<Self, sqlx::Error> {
-        let options = PgConnectOptions::from_str(address.url().as_str())?
+        check_parameters(address)?;
+        // The library's own words repeat the value, and somebody may have put a secret into the wrong place.
+        let unreadable = |_| sqlx::Error::Configuration(UNREADABLE.into());
+        let options = PgConnectOptions::from_str(address.url().as_str())
+            .map_err(unreadable)?
             .application_name("mcp-tool-gateway")
             .disable_statement_logging();
         let permits = Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS));

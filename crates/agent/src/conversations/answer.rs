@@ -48,7 +48,7 @@ impl RunningTurn {
             let shown: Vec<Bytes> = match &event {
                 TurnEvent::Happened(event) => write::happened(event, wanted).into_iter().collect(),
                 TurnEvent::Done(outcome) => match &**outcome {
-                    Ok(finished) => write::end(finished, wanted),
+                    Ok(finished) => write::end(finished),
                     Err(_) => Vec::new(),
                 },
             };
@@ -60,7 +60,8 @@ impl RunningTurn {
             if let TurnEvent::Done(outcome) = event
                 && let Err(error) = *outcome
             {
-                items.push(ChatItem::Failed(error));
+                let begin = (!has_begun).then(|| write::begin(id));
+                items.push(ChatItem::Failed { error, begin });
             }
             stream::iter(items)
         });

@@ -17,6 +17,7 @@ use super::request::ChatRequest;
 use super::turn::Turn;
 use super::{Conversations, Inner, members_of, messages_of, prompt, scope_of, summary, with_results};
 use crate::completions::WantedTools;
+use crate::error::AgentError;
 use crate::gateway_tools::GatewayTools;
 use crate::model::Model;
 use crate::models::ChosenModel;
@@ -36,7 +37,7 @@ impl Conversations {
         mut request: ChatRequest,
         tools: Option<&str>,
     ) -> Result<Turn, ConversationsError> {
-        let Inner { runtime, models, results, limits, process, .. } = &*self.0;
+        let Inner { runtime, models, results, limits, process, live, .. } = &*self.0;
         let screen = Screen::new(runtime, Face::Conversations, &context);
         if let Some(screen) = &screen {
             // What is stored is what the model gets.
@@ -44,17 +45,23 @@ impl Conversations {
         }
         let scope = scope_of(&context);
         let is_empty = self.stored(&scope, id).await?.messages.is_empty() || request.reset_history;
+        if let (true, Some(screen), Some(prompt)) = (is_empty, &screen, &mut request.system_prompt) {
+            *prompt = screen.kept_text(prompt)?.into_owned();
+        }
         let chosen = models.choose(request.model.as_deref(), &runtime.ready_dialects()).await?;
         let gateway_tools = match WantedTools::of_header(tools) {
             WantedTools::None => None,
             WantedTools::Some(mut selection) => {
                 selection.budget = chosen.first().map(|model| model.spec.tools.clone()).unwrap_or_default();
-                Some(GatewayTools::new(runtime.clone(), context.clone(), selection))
+                let tools = GatewayTools::new(runtime.clone(), context.clone(), selection);
+                // Before anything is stored: a request that is refused leaves nothing behind.
+                tools.check_selection().map_err(AgentError::Tools)?;
+                Some(tools)
             }
         };
         let system =
             if is_empty { self.system_prompt(&request, &chosen, gateway_tools.as_ref()).await } else { None };
-        let holder = format!("{process}/{}", random_uuid());
+        let holder = live.add(format!("{process}/{}", random_uuid()));
         let (messages, metadata) = self.take_turn((&scope, id), &request, system, &holder).await?;
         let toolbox: Arc<dyn Toolbox> = match gateway_tools {
             Some(tools) => Arc::new(tools),
@@ -69,8 +76,12 @@ impl Conversations {
         Ok(Turn {
             agent: Agent::new(models.clone(), toolbox, limits.clone())
                 .keeping(Arc::clone(results))
-                .screening(screen.clone()),
-            summarizer: summary::summarizer(models).screening(screen),
+                .screening(screen),
+            summarizer: summary::summarizer(models).screening(Screen::masking(
+                runtime,
+                Face::Conversations,
+                &context,
+            )),
             request: AgentRequest {
                 settings: chosen
                     .first()
@@ -139,13 +150,22 @@ impl Conversations {
             }
             let (update, messages) = next_message(&conversation, request, system.as_deref());
             let update = Update { turn: TurnChange::Take(lease(holder)), ..update };
+            let begun = |messages| {
+                let is_kept = !request.reset_history;
+                let metadata = is_kept.then(|| members_of(&conversation.metadata));
+                (messages, metadata.unwrap_or_default())
+            };
             match store.update(scope, id, expected, update).await {
-                Ok(_) => {
-                    let is_kept = !request.reset_history;
-                    let metadata = is_kept.then(|| members_of(&conversation.metadata));
-                    return Ok((messages, metadata.unwrap_or_default()));
-                }
+                Ok(_) => return Ok(begun(messages)),
                 Err(ConversationError::Conflict { current: now }) if wanted.is_none() => current = now,
+                // Nobody knows whether it is stored. If it is, the turn is ours; else it can be taken again.
+                Err(error @ (ConversationError::Timeout { .. } | ConversationError::Unavailable { .. })) => {
+                    let now = store.get(scope, id).await.ok().flatten();
+                    if now.is_none_or(|now| now.turn.is_none_or(|turn| turn.holder != holder)) {
+                        return Err(error.into());
+                    }
+                    return Ok(begun(messages));
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -170,7 +190,11 @@ fn next_message(
             ("content".to_owned(), system.into()),
         ]));
     }
-    added.push(request.message.clone());
+    // Sent again because it got no answer: it is that message which is answered now.
+    let is_retried = added.is_empty() && history.last() == Some(&request.message);
+    if !is_retried {
+        added.push(request.message.clone());
+    }
     let raws = added.iter().filter_map(|message| raw(message).ok());
     if request.reset_history {
         update = Update {

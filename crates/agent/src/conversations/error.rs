@@ -32,9 +32,12 @@ pub enum ConversationsError {
     /// The conversation would be larger than it may be.
     #[error("{0}; begin another conversation, or set `conversations.maxBytes`")]
     TooLarge(String),
-    /// The store cannot be used.
-    #[error("{0}")]
-    Store(String),
+    /// The store cannot be used. Why is for the gateway's log: it names files and hosts.
+    #[error("the store of conversations cannot be used; the gateway's log says why")]
+    Store,
+    /// There is no id for a conversation.
+    #[error("the system has no random numbers for an id")]
+    NoRandomNumbers,
     /// The loop gave no answer.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -50,7 +53,10 @@ impl From<ConversationError> for ConversationsError {
             ConversationError::Conflict { current } => Self::Conflict { current },
             ConversationError::Held { .. } => Self::Busy,
             ConversationError::TooLarge { .. } => Self::TooLarge(error.to_string()),
-            other => Self::Store(described(&other)),
+            other => {
+                tracing::warn!(error = described(&other), "The store of conversations cannot be used.");
+                Self::Store
+            }
         }
     }
 }

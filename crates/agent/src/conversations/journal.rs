@@ -1,6 +1,6 @@
 //! Writes the messages of one turn into the store, each before anything follows from it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::error::ConversationsError;
 use super::message::to_stored;
 use super::repair::calls_in;
 use crate::run::Journal;
-use crate::store::described;
 
 /// How long a turn belongs to its holder unless it is extended. After a crash others wait for so long.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub(super) struct TurnJournal {
     pub(super) store: Arc<dyn ConversationStore>,
     pub(super) scope: Scope,
     pub(super) id: ConversationId,
-    pub(super) holder: String,
+    pub(super) holder: LiveHolder,
     /// The request that the calls of the turn belong to.
     pub(super) correlation: Arc<str>,
     progress: Mutex<Progress>,
@@ -47,10 +47,49 @@ struct Progress {
     heard: String,
     /// Tools of the last calls, by id.
     names: HashMap<String, String>,
+    /// Why a message could not be written.
+    failure: Option<ConversationsError>,
+}
+
+/// Who holds turns that run in this process. A turn of this process that is not among them has ended, whatever its lease says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LiveHolders(Arc<Mutex<HashSet<String>>>);
+
+/// A holder that is alive until this is dropped.
+#[derive(Debug)]
+pub(super) struct LiveHolder {
+    name: String,
+    others: LiveHolders,
+}
+
+impl LiveHolders {
+    /// Another holder.
+    pub(super) fn add(&self, name: String) -> LiveHolder {
+        locked(&self.0).insert(name.clone());
+        LiveHolder { name, others: self.clone() }
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        locked(&self.0).contains(name)
+    }
+}
+
+impl std::ops::Deref for LiveHolder {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for LiveHolder {
+    fn drop(&mut self) {
+        locked(&self.others.0).remove(&self.name);
+    }
 }
 
 /// What was going on when a turn broke off.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unfinished {
     /// Messages that are certainly stored.
     pub(super) stored: usize,
@@ -65,7 +104,7 @@ impl TurnJournal {
     pub(super) fn new(
         store: Arc<dyn ConversationStore>,
         (scope, id): (Scope, ConversationId),
-        holder: String,
+        holder: LiveHolder,
         correlation: Arc<str>,
         stored: usize,
     ) -> Self {
@@ -78,13 +117,12 @@ impl TurnJournal {
         if update.turn == TurnChange::Keep {
             update.turn = TurnChange::Take(lease(&self.holder));
         }
-        self.store.update(&self.scope, self.id, Expected::Holder(self.holder.clone()), update).await
+        self.store.update(&self.scope, self.id, Expected::Holder(self.holder.to_owned()), update).await
     }
 
-    /// Whether the turn has added nothing to so many messages.
-    pub(super) fn is_untouched(&self, messages: usize) -> bool {
-        let progress = locked(&self.progress);
-        progress.stored == messages && progress.pending.is_none()
+    /// Why a message could not be written, if that has happened.
+    pub(super) fn failure(&self) -> Option<ConversationsError> {
+        locked(&self.progress).failure.take()
     }
 
     /// What was going on, for whoever ends the turn in the loop's stead.
@@ -120,7 +158,11 @@ impl TurnJournal {
             Err(ConversationError::Timeout { .. } | ConversationError::Unavailable { .. }) => {}
             Err(_) => progress.pending = None,
         }
-        written.map(drop).map_err(|error| described(&error))
+        written.map(drop).map_err(|error| {
+            let text = error.to_string();
+            progress.failure = Some(error.into());
+            text
+        })
     }
 }
 

@@ -72,7 +72,7 @@ pub use self::write::failed_stream;
 
 use self::answer::RunningTurn;
 use self::begin::ATTEMPTS;
-use self::journal::raw;
+use self::journal::{LiveHolders, raw};
 use self::repair::{Missing, missing_results, repaired};
 use self::request::ChatRequest;
 use crate::completions::BadRequest;
@@ -100,6 +100,8 @@ struct Inner {
     limits: Limits,
     /// Stands for this process among those that share a store.
     process: Arc<str>,
+    /// Who holds turns that run here.
+    live: LiveHolders,
     /// Turns that run.
     turns: TaskTracker,
 }
@@ -139,7 +141,12 @@ pub enum ChatItem {
     /// Bytes of the stream.
     Bytes(Bytes),
     /// It failed; nothing comes after it.
-    Failed(ConversationsError),
+    Failed {
+        /// Why.
+        error: ConversationsError,
+        /// The event that every stream begins with, unless it was sent already.
+        begin: Option<Bytes>,
+    },
 }
 
 /// The messages of a conversation that are wanted.
@@ -156,8 +163,8 @@ impl Conversations {
     pub fn new(runtime: Runtime, store: Store, models: Arc<Models>, results: Arc<KeptResults>) -> Self {
         let config = runtime.config();
         let limits = Limits::of(&config.agent, config.concurrent_calls_per_turn);
-        let (process, turns) = (random_uuid(), TaskTracker::new());
-        Self(Arc::new(Inner { runtime, store, models, results, limits, process, turns }))
+        let (process, live, turns) = (random_uuid(), LiveHolders::default(), TaskTracker::new());
+        Self(Arc::new(Inner { runtime, store, models, results, limits, process, live, turns }))
     }
 
     /// Opens the store: when the gateway starts, if it has models or the store is another program. An error there is one that nobody
@@ -176,9 +183,7 @@ impl Conversations {
     /// Begins a conversation: `{title?}`.
     pub async fn create(&self, context: &RequestContext, body: &Bytes) -> Result<Shown, ConversationsError> {
         let title = request::read_title(body)?.unwrap_or_else(|| TITLE.to_owned());
-        let id = ConversationId::random().ok_or_else(|| {
-            ConversationsError::Store("the system has no random numbers for an id".to_owned())
-        })?;
+        let id = ConversationId::random().ok_or(ConversationsError::NoRandomNumbers)?;
         let scope = scope_of(context);
         self.store().await?.create(NewConversation::new(id, scope.owner(), title)).await?;
         Ok(show(&self.read(&scope, id).await?, MessageRange::default()))
@@ -307,9 +312,11 @@ impl Conversations {
         if turn.until <= jiff::Timestamp::now() {
             return Ok(false);
         }
-        // A process that ended holds nothing, whatever its lease says.
-        let is_of_this_process = turn.holder.starts_with(&*self.0.process);
-        Ok(is_of_this_process || !self.0.store.is_ours_alone().await?)
+        // A process or a turn that ended holds nothing, whatever its lease says.
+        if turn.holder.starts_with(&*self.0.process) {
+            return Ok(self.0.live.contains(&turn.holder));
+        }
+        Ok(!self.0.store.is_ours_alone().await?)
     }
 }
 

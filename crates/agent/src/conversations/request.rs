@@ -34,6 +34,13 @@ pub(super) struct WantedEvents {
     pub(super) reasoning: bool,
 }
 
+/// Members of Chat Completions that say what the gateway says here itself: a caller's own would stand beside the stored conversation and
+/// its tools, or instead of them.
+const REFUSED: [&str; 5] = ["messages", "tools", "tool_choice", "functions", "function_call"];
+
+/// Members that change how an answer is sent, which has one form here. They are left out.
+const LEFT_OUT: [&str; 4] = ["n", "stream_options", "parallel_tool_calls", "gateway"];
+
 /// Longest title, in characters.
 const TITLE: usize = 1_000;
 
@@ -48,6 +55,13 @@ impl ChatRequest {
             }
             None => return Err(BadRequest::new("message", "\"message\" is missing")),
         };
+        for name in REFUSED {
+            if members.remove(name).is_some_and(|value| !value.is_null()) {
+                let why = "the conversation and its tools are the gateway's; send \"message\", and choose tools with x-gateway-tools";
+                return Err(BadRequest::new(name, format!("\"{name}\" cannot be set here: {why}")));
+            }
+        }
+        members.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
         Ok(Self {
             message,
             stream: flag(&mut members, "stream")?.unwrap_or(true),
@@ -202,6 +216,14 @@ mod tests {
     }
 
     #[test]
+    fn what_the_gateway_decides_does_not_reach_the_model() {
+        let body = json!({"message": "x", "n": 2, "stream_options": {}, "parallel_tool_calls": false, "gateway": {}, "messages": null,
+            "tools": null, "seed": 1});
+        let read = ChatRequest::read(body.to_string().as_bytes()).unwrap();
+        assert_eq!(Value::Object(read.settings), json!({"seed": 1}));
+    }
+
+    #[test]
     fn wrong_requests_name_their_member() {
         for (body, param) in [
             ("[]", None),
@@ -212,6 +234,11 @@ mod tests {
             (r#"{"message":"x","stream":"no"}"#, Some("stream")),
             (r#"{"message":"x","version":"1"}"#, Some("version")),
             (r#"{"message":"x","events":["all"]}"#, Some("events")),
+            (r#"{"message":"x","messages":[{"role":"user","content":"y"}]}"#, Some("messages")),
+            (r#"{"message":"x","tools":[]}"#, Some("tools")),
+            (r#"{"message":"x","tool_choice":"auto"}"#, Some("tool_choice")),
+            (r#"{"message":"x","functions":[]}"#, Some("functions")),
+            (r#"{"message":"x","function_call":"auto"}"#, Some("function_call")),
         ] {
             assert_eq!(ChatRequest::read(body.as_bytes()).map(drop).unwrap_err().param, param, "{body}");
         }

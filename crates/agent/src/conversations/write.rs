@@ -33,36 +33,36 @@ pub(super) fn happened(happened: &Event, wanted: WantedEvents) -> Option<Bytes> 
             Some(event(&json!({"type": "tool_call", "id": id, "name": name, "arguments": parsed(arguments)})))
         }
         Event::CallEnds(report) if wanted.tool_result => {
-            let mut result =
-                json!({"type": "tool_result", "id": report.id, "name": report.name, "result": report.result});
+            let mut result = json!({"type": "tool_result", "id": report.id, "name": report.name, "content": report.result});
             if let Some(code) = report.code {
                 result["code"] = code.into();
             }
             Some(event(&result))
+        }
+        Event::RoundEnds { usage, .. } if wanted.usage => {
+            let Usage { input_tokens, output_tokens, .. } = usage;
+            Some(event(&json!({"type": "usage", "inputTokens": input_tokens, "outputTokens": output_tokens})))
         }
         Event::Reasoning(_) | Event::CallBegins { .. } | Event::CallEnds(_) | Event::RoundEnds { .. } => None,
     }
 }
 
 /// The last events.
-pub(super) fn end(finished: &Finished, wanted: WantedEvents) -> Vec<Bytes> {
-    let usage = wanted.usage.then(|| {
-        let Usage { input_tokens, output_tokens, .. } = finished.rounds.last().copied().unwrap_or_default();
-        event(&json!({"type": "usage", "inputTokens": input_tokens, "outputTokens": output_tokens}))
-    });
+pub(super) fn end(finished: &Finished) -> Vec<Bytes> {
     let reason = match &finished.stop {
         Stop::Cut(word) if word == "content_filter" => "content_filter",
         Stop::Cut(_) => "length",
         Stop::Answered | Stop::CallersTurn | Stop::Limit(_) | Stop::Stuck(_) => "stop",
     };
     let last = event(&json!({"choices": [{"delta": {}, "index": 0, "finish_reason": reason}]}));
-    usage.into_iter().chain([last, Bytes::from_static(DONE)]).collect()
+    vec![last, Bytes::from_static(DONE)]
 }
 
-/// The end of a stream that failed after its first byte; `code` is the word for programs.
-pub fn failed_stream(error: &ConversationsError, code: &str) -> Bytes {
+/// The end of a stream that failed after its first byte; `code` is the word for programs, `begin` what the stream lacks yet.
+pub fn failed_stream(error: &ConversationsError, code: &str, begin: Option<Bytes>) -> Bytes {
     let text = error.to_string();
-    let mut end = event(&json!({"error": text, "code": code, "detail": text})).to_vec();
+    let mut end = begin.unwrap_or_default().to_vec();
+    end.extend_from_slice(&event(&json!({"error": text, "code": code, "detail": text})));
     end.extend_from_slice(DONE);
     end.into()
 }

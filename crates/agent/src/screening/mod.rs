@@ -87,6 +87,18 @@ impl Screen {
         }))
     }
 
+    /// The same for what the gateway itself asks a model: there is nobody who could leave anything out, so what would be refused is
+    /// masked.
+    pub(crate) fn masking(runtime: &Runtime, face: Face, context: &RequestContext) -> Option<Arc<Self>> {
+        let mut screen = Self::new(runtime, face, context)?;
+        if let Some(Self { modes, .. }) = Arc::get_mut(&mut screen) {
+            for mode in [&mut modes.messages, &mut modes.results, &mut modes.answers] {
+                *mode = mode.map(|mode| if mode == Mode::Block { Mode::Mask } else { mode });
+            }
+        }
+        Some(screen)
+    }
+
     /// What was found so far, the same part and mode together.
     pub fn found(&self) -> Vec<FoundData> {
         locked(&self.found).clone()

@@ -69,6 +69,7 @@ fn check_kills(store: Option<&str>, patience: Duration) {
         conversations.push(id);
     }
     let gateway = ready(&sandbox);
+    let mut interrupted = 0;
     for id in &conversations {
         let path = format!("/conversations/{id}");
         let is_valid = || unanswered(&gateway.get(&path)["messages"]).is_empty();
@@ -82,8 +83,11 @@ fn check_kills(store: Option<&str>, patience: Duration) {
         };
         eventually_blocking(patience, "the turn can be taken", is_answered).unwrap();
         assert_eq!(answer["content"], "Let me count.\n\nCounted. Twice.", "{answer}: {}", gateway.get(&path));
-        assert_eq!(unanswered(&gateway.get(&path)["messages"]), [""; 0]);
+        let messages = gateway.get(&path)["messages"].take();
+        assert_eq!(unanswered(&messages), [""; 0]);
+        interrupted += messages.as_array().unwrap().iter().filter(|one| one["interrupted"] == true).count();
     }
+    assert!(interrupted > 0, "no kill was in the middle of a turn, so this test has shown nothing");
     let lines = std::fs::read_to_string(&counter).unwrap();
     let tokens: Vec<&str> = lines.lines().filter_map(|line| line.strip_prefix("count ")).collect();
     let different: HashSet<&&str> = tokens.iter().collect();

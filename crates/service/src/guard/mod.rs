@@ -7,6 +7,7 @@
 //! the first shows no details then. These and `/metrics` also answer when the gateway is full.
 
 mod body;
+mod conversation_errors;
 mod cors;
 mod hosts;
 mod keys;
@@ -142,6 +143,9 @@ impl Guard {
             response = completed_error(response, &passing.context.correlation).await;
             if openai_errors::is_expected(passing.uri.path()) {
                 response = openai_errors::reshaped(response).await;
+            }
+            if conversation_errors::is_expected(passing.uri.path()) {
+                response = conversation_errors::detailed(response).await;
             }
         }
         let headers = response.headers_mut();

@@ -36,6 +36,11 @@ const CHANGED: Answer = error(
 const FULL: Answer =
     error(413, "The body or the conversation is too large.", &["BODY_TOO_LARGE", "CONVERSATION_FULL"]);
 const STORE: Answer = error(500, "The store of conversations cannot be used.", &["STORE_ERROR"]);
+const AWAY: Answer = error(
+    503,
+    "Too much at once, or with `errors=precise`: the store cannot be used.",
+    &["OVERLOADED", "STORE_ERROR"],
+);
 
 pub(super) const CREATE: Route =
     route(Post, "/conversations", Action::CreateConversation, "Agent", "Begin a conversation")
@@ -43,9 +48,9 @@ pub(super) const CREATE: Route =
             "It belongs to the owner of the key; for others it does not exist. Without `title` it is called \"New Conversation\". `ETag` is \
              its version.",
         )
-        .parameters(&[IDEMPOTENCY_KEY])
+        .parameters(&[ERRORS, IDEMPOTENCY_KEY])
         .body("NewConversation", &[("named", r#"{"title":"Sums"}"#)])
-        .answers(&[json_like("The conversation.", "Conversation", CONVERSATION), WRONG, FULL, CONFLICT, STORE]);
+        .answers(&[json_like("The conversation.", "Conversation", CONVERSATION), WRONG, FULL, CONFLICT, STORE, AWAY]);
 
 pub(super) const LIST: Route =
     route(Get, "/conversations", Action::Conversations, "Agent", "List conversations, last updated first")
@@ -61,8 +66,9 @@ pub(super) const LIST: Route =
                 "How many at most; no page has more than 200.",
             ),
             query("after", Kind::Text, "Where the page before ended, as its `Link` says."),
+            ERRORS,
         ])
-        .answers(&[json_like("The conversations.", "ConversationSummaries", SUMMARIES), WRONG, STORE]);
+        .answers(&[json_like("The conversations.", "ConversationSummaries", SUMMARIES), WRONG, STORE, AWAY]);
 
 pub(super) const GET: Route =
     route(Get, "/conversations/{id}", Action::Conversation, "Agent", "Read a conversation")
@@ -78,8 +84,9 @@ pub(super) const GET: Route =
                 Kind::Number { least: 1, most: 1_000_000, usual: None },
                 "How many messages; all if absent.",
             ),
+            ERRORS,
         ])
-        .answers(&[json("The conversation.", "Conversation"), WRONG, UNKNOWN, STORE]);
+        .answers(&[json("The conversation.", "Conversation"), WRONG, UNKNOWN, STORE, AWAY]);
 
 pub(super) const RENAME: Route = route(
     Patch,
@@ -88,14 +95,14 @@ pub(super) const RENAME: Route = route(
     "Agent",
     "Give a conversation another title",
 )
-.parameters(&[ID, IF_MATCH])
+.parameters(&[ID, IF_MATCH, ERRORS])
 .body("RenameConversation", &[("renamed", r#"{"title":"More sums","version":7}"#)])
-.answers(&[json("The conversation.", "Conversation"), WRONG, UNKNOWN, CHANGED, FULL, STORE]);
+.answers(&[json("The conversation.", "Conversation"), WRONG, UNKNOWN, CHANGED, FULL, STORE, AWAY]);
 
 pub(super) const DELETE: Route =
     route(Delete, "/conversations/{id}", Action::DeleteConversation, "Agent", "Delete a conversation")
-        .parameters(&[ID])
-        .answers(&[json_like("It is deleted.", "ConversationDeleted", DELETED), UNKNOWN, STORE]);
+        .parameters(&[ID, ERRORS])
+        .answers(&[json_like("It is deleted.", "ConversationDeleted", DELETED), WRONG, UNKNOWN, STORE, AWAY]);
 
 pub(super) const CHAT: Route =
     route(Post, "/conversations/{id}/chat", Action::Chat, "Agent", "Send a message and get the answer")
@@ -105,7 +112,7 @@ pub(super) const CHAT: Route =
              after the first byte is an event with `error`, `code` and `detail` before `[DONE]`. Rounds with tools leave no trace unless \
              `events` asks for `tool_call`, `tool_result`, `usage` or `reasoning`. Everything that is said is stored before anything \
              follows from it. A caller who goes away ends the turn; what was said until then stays. Members that are not known are \
-             settings of Chat Completions. `Idempotency-Key` counts for answers that are not streamed.",
+             settings of Chat Completions; `messages` and `tools` are refused. `Idempotency-Key` counts for answers that are not streamed.",
         )
         .parameters(&[
             ID,
@@ -132,7 +139,7 @@ pub(super) const CHAT: Route =
                 &["MODEL_ERROR", "TIMEOUT", "LIMIT_EXCEEDED", "STORE_ERROR"],
             ),
             error(502, "With `errors=precise`: the model gave no answer.", &["MODEL_ERROR"]),
-            error(503, "Too much at once, or with `errors=precise`: the store cannot be used.", &["OVERLOADED", "STORE_ERROR"]),
+            AWAY,
             error(504, "With `errors=precise`: the model sent nothing for too long.", &["TIMEOUT"]),
         ]);
 
@@ -141,5 +148,5 @@ pub(super) const CALLS: Route =
         .described(
             "In order. The result of a call that still runs is null. `GET /logs?correlation_id=` has more about those of one message.",
         )
-        .parameters(&[ID])
-        .answers(&[json_like("The calls.", "ConversationCalls", RECORDS), UNKNOWN, STORE]);
+        .parameters(&[ID, ERRORS])
+        .answers(&[json_like("The calls.", "ConversationCalls", RECORDS), WRONG, UNKNOWN, STORE, AWAY]);

@@ -27,19 +27,21 @@ const TOOLS: &str = "x-gateway-tools";
 const MOST: u64 = 1_000_000;
 
 /// `POST /conversations`.
-pub(super) async fn create(request: ToolRequest, _query: Parameters) -> Result<Response, ApiError> {
+pub(super) async fn create(request: ToolRequest, query: Parameters) -> Result<Response, ApiError> {
     let ToolRequest { gateway, context, body, .. } = request;
+    let style = query.error_style()?;
     let created = gateway.state.conversations.create(&context, &body).await;
-    Ok(shown(created.map_err(plain)?))
+    Ok(shown(created.map_err(refused(style))?))
 }
 
 /// `GET /conversations`.
 pub(super) async fn list(gateway: Gateway, context: RequestContext, uri: Uri) -> Result<Response, ApiError> {
     let parameters = Parameters::of_query(uri.query());
+    let style = parameters.error_style()?;
     let limit = number(&parameters, "limit", 1)?;
-    let after = parameters.get("after").map(cursor).transpose().map_err(plain)?;
+    let after = parameters.get("after").map(cursor).transpose().map_err(refused(style))?;
     let page = gateway.state.conversations.list(&context, parameters.get("q"), limit, after).await;
-    let page = page.map_err(plain)?;
+    let page = page.map_err(refused(style))?;
     let mut response = json_response(StatusCode::OK, Value::from(page.conversations).to_string());
     if let Some(next) = page.next {
         let kept = uri.query().unwrap_or_default().split('&');
@@ -60,10 +62,11 @@ pub(super) async fn get(
     uri: Uri,
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::of_query(uri.query());
+    let style = parameters.error_style()?;
     let offset = number(&parameters, "offset", 0)?.unwrap_or(0);
     let range = MessageRange { offset, limit: number(&parameters, "limit", 1)? };
     let found = gateway.state.conversations.get(&context, &id, range).await;
-    Ok(shown(found.map_err(plain)?))
+    Ok(shown(found.map_err(refused(style))?))
 }
 
 /// `PATCH /conversations/{id}`.
@@ -71,12 +74,13 @@ pub(super) async fn rename(
     gateway: Gateway,
     context: RequestContext,
     id: String,
-    headers: HeaderMap,
+    (uri, headers): (Uri, HeaderMap),
     body: Bytes,
 ) -> Result<Response, ApiError> {
+    let style = Parameters::of_query(uri.query()).error_style()?;
     let version = wanted_version(&headers)?;
     let renamed = gateway.state.conversations.rename(&context, &id, &body, version).await;
-    Ok(shown(renamed.map_err(plain)?))
+    Ok(shown(renamed.map_err(refused(style))?))
 }
 
 /// `DELETE /conversations/{id}`.
@@ -84,8 +88,10 @@ pub(super) async fn delete(
     gateway: Gateway,
     context: RequestContext,
     id: String,
+    uri: Uri,
 ) -> Result<Response, ApiError> {
-    gateway.state.conversations.delete(&context, &id).await.map_err(plain)?;
+    let style = Parameters::of_query(uri.query()).error_style()?;
+    gateway.state.conversations.delete(&context, &id).await.map_err(refused(style))?;
     let body = json!({"message": "Conversation deleted successfully", "success": true});
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
@@ -95,8 +101,10 @@ pub(super) async fn calls(
     gateway: Gateway,
     context: RequestContext,
     id: String,
+    uri: Uri,
 ) -> Result<Response, ApiError> {
-    let calls = gateway.state.conversations.calls(&context, &id).await.map_err(plain)?;
+    let style = Parameters::of_query(uri.query()).error_style()?;
+    let calls = gateway.state.conversations.calls(&context, &id).await.map_err(refused(style))?;
     Ok(json_response(StatusCode::OK, json!({"conversation_id": id, "calls": calls}).to_string()))
 }
 
@@ -120,7 +128,10 @@ async fn chatted(
     let ToolRequest { gateway, context, headers, body, .. } = request;
     let style = query.error_style()?;
     let version = wanted_version(&headers)?;
-    let tools = headers.get(TOOLS).and_then(|value| value.to_str().ok());
+    // What cannot be read is no choice: it must not offer all tools.
+    let tools = headers.get(TOOLS).map(http::HeaderValue::to_str).transpose();
+    let wrong = |_| ApiError::bad_request(format!("{TOOLS}: expected ASCII text"));
+    let tools = tools.map_err(wrong)?;
     match gateway.state.conversations.chat(context, &id, &body, tools, version).await {
         Ok(Chat::Whole(body)) => Ok(json_response(StatusCode::OK, body)),
         Ok(Chat::Stream(items)) => {
@@ -138,14 +149,14 @@ async fn streamed(
     entered: Option<Entered>,
 ) -> Result<Response, ApiError> {
     let first = match items.next().await {
-        Some(Some(ChatItem::Failed(error))) => return Err(refusal(&error, style)),
+        Some(Some(ChatItem::Failed { error, .. })) => return Err(refusal(&error, style)),
         first => stream::iter(first),
     };
     Ok(event_stream(first.chain(items).map(move |item| {
         let _counted = &entered;
         item.map(|item| match item {
             ChatItem::Bytes(bytes) => bytes,
-            ChatItem::Failed(error) => failed_stream(&error, refusal(&error, style).code),
+            ChatItem::Failed { error, begin } => failed_stream(&error, refusal(&error, style).code, begin),
         })
     })))
 }
@@ -167,7 +178,7 @@ fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
     }
     let version = text.trim_start_matches("W/").trim_matches('"').parse();
     let wrong = || ApiError::bad_request("If-Match: expected the `ETag` of the conversation");
-    version.map(Some).map_err(|_| detailed(wrong()))
+    version.map(Some).map_err(|_| wrong())
 }
 
 fn number(parameters: &Parameters, name: &str, least: u64) -> Result<Option<usize>, ApiError> {
@@ -175,12 +186,12 @@ fn number(parameters: &Parameters, name: &str, least: u64) -> Result<Option<usiz
     Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the form that `map_err` wants")]
-fn plain(error: ConversationsError) -> ApiError {
-    refusal(&error, ErrorStyle::Plain)
+/// The answer for a failure, as `map_err` wants it.
+fn refused(style: ErrorStyle) -> impl FnOnce(ConversationsError) -> ApiError {
+    move |error| refusal(&error, style)
 }
 
-/// The answer for a failure: its words under `error`, and under `detail` for clients of the service that these routes come from.
+/// The answer for a failure. Its words stand under `error`, and the guard repeats them under `detail`.
 fn refusal(error: &ConversationsError, style: ErrorStyle) -> ApiError {
     let (precise, code) = match error {
         ConversationsError::NotFound => (StatusCode::NOT_FOUND, code::CONVERSATION_NOT_FOUND),
@@ -191,11 +202,11 @@ fn refusal(error: &ConversationsError, style: ErrorStyle) -> ApiError {
             (StatusCode::CONFLICT, code::CONFLICT)
         }
         ConversationsError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, code::CONVERSATION_FULL),
-        ConversationsError::Store(_) | ConversationsError::Agent(AgentError::Journal(_)) => {
+        ConversationsError::Store | ConversationsError::Agent(AgentError::Journal(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, code::STORE_ERROR)
         }
         ConversationsError::Agent(AgentError::Tools(failure)) => {
-            return detailed(ApiError::of(failure.clone(), style));
+            return ApiError::of(failure.clone(), style);
         }
         ConversationsError::Agent(AgentError::Model(error)) => match &error.failure {
             ModelFailure::Timeout(_) => (StatusCode::GATEWAY_TIMEOUT, code::TIMEOUT),
@@ -216,7 +227,7 @@ fn refusal(error: &ConversationsError, style: ErrorStyle) -> ApiError {
         ErrorStyle::Plain if precise.is_client_error() => precise,
         ErrorStyle::Plain => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    let mut answer = detailed(ApiError::new(status, code, error.to_string()));
+    let mut answer = ApiError::new(status, code, error.to_string());
     match error {
         ConversationsError::Conflict { current } => answer = answer.with("version", *current),
         ConversationsError::Busy => answer.retry_after = Some(1),
@@ -226,9 +237,4 @@ fn refusal(error: &ConversationsError, style: ErrorStyle) -> ApiError {
         _ => {}
     }
     answer
-}
-
-fn detailed(error: ApiError) -> ApiError {
-    let detail = error.message.clone();
-    error.with("detail", detail)
 }

@@ -138,16 +138,18 @@ pub(crate) fn answer(
         #[cfg(feature = "agent")]
         Action::Conversation => later(conversations::get(gateway, context, name(), uri)),
         #[cfg(feature = "agent")]
-        Action::RenameConversation => later(conversations::rename(gateway, context, name(), headers, body)),
+        Action::RenameConversation => {
+            later(conversations::rename(gateway, context, name(), (uri, headers), body))
+        }
         #[cfg(feature = "agent")]
-        Action::DeleteConversation => later(conversations::delete(gateway, context, name())),
+        Action::DeleteConversation => later(conversations::delete(gateway, context, name(), uri)),
         #[cfg(feature = "agent")]
         Action::Chat => {
             let request = ToolRequest { gateway, context, uri, headers, body, _entered: counted };
             Box::pin(conversations::chat(request, name(), entered.take()))
         }
         #[cfg(feature = "agent")]
-        Action::ConversationCalls => later(conversations::calls(gateway, context, name())),
+        Action::ConversationCalls => later(conversations::calls(gateway, context, name(), uri)),
     };
     match events {
         Some(events) => Box::pin(events.response(answer)),

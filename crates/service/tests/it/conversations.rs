@@ -122,9 +122,64 @@ async fn wrong_requests_are_refused_with_what_is_wrong() {
         let said = answer.json();
         assert!(said["detail"].as_str().unwrap().contains(part) && said["detail"] == said["error"], "{said}");
     }
-    for target in ["/conversations?after=x", "/conversations?limit=0"] {
-        assert_eq!(service.get(target).await.status, 400, "{target}");
+    let json = "content-type: application/json\r\n";
+    let tools = |bytes: &str| format!("{json}x-gateway-tools: {bytes}\r\n");
+    let (one, body) = (format!("/conversations/{id}"), r#"{"message":"x","stream":false}"#);
+    for (method, target, headers, body, status) in [
+        ("GET", "/conversations?after=x", "", "", 400),
+        ("GET", "/conversations?limit=0", "", "", 400),
+        ("GET", "/conversations?errors=zzz", "", "", 400),
+        ("GET", &format!("{one}?offset=-1"), "", "", 400),
+        ("PATCH", &one, &format!("{json}if-match: x\r\n"), r#"{"title":"x"}"#, 400),
+        ("POST", &path, &tools("group:nope"), body, 400),
+        ("POST", &path, &tools("närrisch"), body, 400),
+        ("POST", "/conversations", "content-type: text/plain\r\n", "{}", 415),
+        ("PUT", "/conversations", "", "", 405),
+        ("GET", &format!("{one}/nothing"), "", "", 404),
+    ] {
+        let answer = service.send(method, target, headers, body).await;
+        assert_eq!(answer.status, status, "{method} {target}: {}", answer.body);
+        let said = answer.json();
+        assert!(said["error"].is_string() && said["detail"] == said["error"], "{method} {target}: {said}");
     }
+    // Nothing of all that was stored.
+    let stored = service.get(&format!("{one}?errors=precise")).await;
+    assert_eq!((&stored.json()["messages"], stored.header("x-parameters-unknown")), (&json!([]), None));
+    for target in ["/conversations?errors=precise", &format!("{one}/calls?errors=precise")] {
+        let answer = service.get(target).await;
+        assert_eq!((answer.status, answer.header("x-parameters-unknown")), (200, None), "{target}");
+    }
+}
+
+/// What the gateway keeps cannot be replaced by what a caller sends.
+#[tokio::test]
+async fn a_caller_cannot_bring_a_history_or_tools_of_its_own() {
+    let (server, service) = start(Wire::Chat, adding()).await;
+    let id = create(&service, "x").await;
+    let members = [
+        ("messages", json!([{"role": "user", "content": "Mine"}])),
+        ("tools", json!([{"type": "function", "function": {"name": "mine"}}])),
+        ("functions", json!([{"name": "mine"}])),
+        ("tool_choice", json!("none")),
+        ("function_call", json!("none")),
+    ];
+    for (name, value) in members {
+        let mut body = message("?", false);
+        body[name] = value;
+        let answer = chat(&service, &id, &body).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "VALIDATION_ERROR"), "{}", answer.body);
+        assert!(answer.json()["detail"].as_str().unwrap().contains(name), "{}", answer.body);
+    }
+    assert_eq!(server.requests().len(), 0);
+    let mut body = message("?", false);
+    (body["n"], body["stream_options"], body["gateway"]) = (json!(2), json!({}), json!({"events": "calls"}));
+    assert_eq!(chat(&service, &id, &body).await.status, 200);
+    let sent = &server.requests()[0].body;
+    assert_eq!(
+        (sent.get("n"), sent.get("stream_options"), sent.get("gateway")),
+        (None, None, None),
+        "{sent}"
+    );
 }
 
 /// S001-17: byte for byte, with a tool turn in the middle.
@@ -287,6 +342,31 @@ async fn a_quiet_stream_says_that_it_lives_and_a_caller_who_leaves_ends_the_turn
     assert_eq!(next.json()["content"], "Three.", "{}", next.body);
 }
 
+/// S001-17: the first event names the conversation, also where nothing but signs of life came before the failure.
+#[tokio::test]
+async fn a_stream_that_fails_after_a_heartbeat_begins_like_any_other() {
+    let gate = Gate::new();
+    let script = Script::new().step(Step::fault(Fault::ServerError).wait(Moment::Headers, &gate));
+    let (_server, service) =
+        start_with(Wire::Chat, script, |config| config.heartbeat = std::time::Duration::from_millis(20))
+            .await;
+    let id = create(&service, "x").await;
+    let mut caller = service.connect().await;
+    let body = message("?", true).to_string();
+    let head = format!(
+        "POST /conversations/{id}/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    caller.write_all((head + &body).as_bytes()).await.unwrap();
+    let mut text = String::new();
+    read_until(&mut caller, &mut text, |text| text.contains(": heartbeat\n\n")).await;
+    gate.open();
+    read_until(&mut caller, &mut text, |text| text.contains("data: [DONE]")).await;
+    let events: Vec<&str> = text.lines().filter(|line| line.starts_with("data: ")).collect();
+    assert_eq!(events[0], format!("data: {{\"conversation_id\":\"{id}\"}}"), "{text}");
+    assert!(events[1].contains("MODEL_ERROR") && events.len() == 3, "{text}");
+}
+
 #[tokio::test]
 async fn conversations_belong_to_the_owner_of_the_key() {
     let (_server, service) = start_with(Wire::Chat, adding(), |config| {
@@ -347,6 +427,23 @@ async fn a_store_that_is_not_there_is_an_error_at_the_start() {
         let error = serve(gateway).await.map(drop).unwrap_err();
         let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
         assert!(text.contains("127.0.0.1:1") && !text.contains("hunter2"), "{text}");
+    }
+}
+
+/// How large a conversation is, or where it is kept, is no fault of the gateway's; and no business of the caller's.
+#[tokio::test]
+async fn a_conversation_that_is_full_in_the_middle_of_a_turn_is_413() {
+    for stream in [false, true] {
+        let script = Script::new().last(Reply::new().text("y".repeat(3_000)));
+        let (_server, service) =
+            start_with(Wire::Chat, script, |config| config.conversations.bytes = 2_000).await;
+        let id = create(&service, "x").await;
+        let answer = chat(&service, &id, &message("?", stream)).await;
+        let said = if stream { unchunked(&answer.body) } else { answer.body.clone() };
+        assert!(said.contains("CONVERSATION_FULL") && said.contains("conversations.maxBytes"), "{said}");
+        if !stream {
+            assert_eq!(answer.status, 413, "{said}");
+        }
     }
 }
 

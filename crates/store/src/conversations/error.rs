@@ -57,6 +57,14 @@ pub enum ConversationError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Another process has these conversations.
+    #[error(
+        "conversations in {place} are in use by another process; stop it or choose another data directory"
+    )]
+    InUse {
+        /// The lock file.
+        place: Arc<str>,
+    },
     /// The store was written by a newer program.
     #[error(
         "conversations in {place} have schema version {found}, this program knows versions up to {known}; use the newer program"

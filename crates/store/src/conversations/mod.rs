@@ -61,7 +61,7 @@ pub use self::{
     page::{ConversationFilter, ConversationPage, Cursor, InvalidCursor, LARGEST_PAGE},
     postgres::PostgresConversations,
     redis::RedisConversations,
-    sqlite::{FILE_NAME, SqliteConversations},
+    sqlite::{DirectoryLock, FILE_NAME, SqliteConversations},
     types::{
         Conversation, ConversationSummary, Expected, NewConversation, Saved, Scope, TurnChange, TurnLease,
         Update,

@@ -38,18 +38,25 @@ pub(crate) fn fold(text: &str) -> String {
     text.to_lowercase().replace('\0', "")
 }
 
-/// The values of all strings in a JSON text, folded, each on a line of its own.
+/// Members whose texts nobody has said: they are in every message.
+const NOT_SAID: [&str; 5] = ["role", "type", "id", "tool_call_id", "correlation_id"];
+
+/// The values of all strings in a JSON text that somebody has said, folded, each on a line of its own.
 pub(crate) fn texts_of(json: &str) -> String {
     let mut texts = String::new();
     let mut rest = json;
+    let mut is_said = true;
     while let Some((_, after)) = rest.split_once('"')
         && texts.len() < SEARCHED_BYTES
     {
         let end = end_of_string(after);
         let (body, after) = after.split_at_checked(end).unwrap_or((after, ""));
         rest = after.get(1..).unwrap_or_default();
-        let is_name = rest.trim_start().starts_with(':');
-        if !is_name && !body.is_empty() {
+        if let Some(value) = rest.trim_start().strip_prefix(':') {
+            is_said = !NOT_SAID.contains(&body) || !value.trim_start().starts_with('"');
+            continue;
+        }
+        if std::mem::replace(&mut is_said, true) && !body.is_empty() {
             let room = SEARCHED_BYTES - texts.len();
             let body = body.get(..body.floor_char_boundary(room)).unwrap_or_default();
             push_unescaped(&mut texts, body);
@@ -119,9 +126,10 @@ mod tests {
 
     #[test]
     fn texts_are_found_and_names_are_not() {
+        check(r#"{"role":"User","content":[{"type" : "text","text":"A \"b\"\n"},7,null,""]}"#, "a \"b\"\n\n");
         check(
-            r#"{"role":"User","content":[{"type" : "text","text":"A \"b\"\n"},7,null,""]}"#,
-            "user\ntext\na \"b\"\n\n",
+            r#"{"id": "x", "name":"id","type":["a"],"tool_call_id":7,"role":{"id":"y","z":"w"}}"#,
+            "id\na\nw\n",
         );
         check(r#""Only""#, "only\n");
         check("12345678901234567890", "");

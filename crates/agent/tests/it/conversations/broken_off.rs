@@ -1,14 +1,16 @@
 //! Turns that break off: callers that go away, models that fail, processes that end.
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use gateway_agent::conversations::{Chat, ChatItem, ConversationsError};
+use gateway_runtime::context::RequestContext;
 use gateway_store::conversations::{ConversationId, NewConversation, TurnLease};
 use gateway_testkit::models::{Fault, Gate, Moment, Reply, Script, Step, Wire, check_history};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use super::{Kept, adding_model};
-use crate::gateway::strict_model;
+use super::{Kept, adding_model, conversations_of};
+use crate::gateway::{Gateway, strict_model};
 
 /// Waits until the turn is saved, and goes on with the next.
 async fn go_on(kept: &Kept) {
@@ -127,25 +129,30 @@ async fn after_a_crash_each_call_has_a_result_and_none_runs_again() {
     }
 }
 
-/// Others may be at it: a store that several gateways share is not repaired before the lease is over.
+/// Each of two gateways would take the other's turns for those of a process that ended.
 #[tokio::test]
-async fn a_turn_of_another_gateway_is_left_alone() {
+async fn a_second_gateway_in_the_same_directory_is_refused_until_the_first_is_gone() {
     let data = tempfile::tempdir().unwrap();
     let server = adding_model(Wire::Chat).await;
     let first =
         Kept::with(&[(Wire::Chat, &server)], |config| config.data = Some(data.path().to_owned())).await;
-    let mut second =
-        Kept::with(&[(Wire::Chat, &server)], |config| config.data = Some(data.path().to_owned())).await;
-    let store = first.gateway.completions.store().get().await.unwrap();
-    let id = ConversationId::random().unwrap();
-    let mut new = NewConversation::new(id, None, "Running");
-    new.messages = left_behind().iter().map(|message| to_raw_value(message).unwrap()).collect();
-    let until = "2100-01-01T00:00:00Z".parse().unwrap();
-    new.turn = Some(TurnLease { holder: "another gateway".to_owned(), until });
-    store.create(new).await.unwrap();
-    second.id = id.to_string();
-    assert!(matches!(second.ask("?", false).await, Err(ConversationsError::Busy)));
-    assert_eq!(second.messages().await, left_behind());
+    let second = Gateway::over_with_data(Wire::Chat, &server, data.path());
+    let refused = conversations_of(&second).start().await.unwrap_err().to_string();
+    let path = data.path().join("conversations.lock");
+    assert_eq!(
+        refused,
+        format!(
+            "conversations in `{}` are in use by another process; stop it or choose another data directory",
+            path.display()
+        )
+    );
+    let created = conversations_of(&second).create(&RequestContext::new(None), &Bytes::new()).await;
+    assert_eq!(
+        created.unwrap_err().to_string(),
+        "the store of conversations cannot be used; the gateway's log says why"
+    );
+    drop(first);
+    conversations_of(&second).start().await.unwrap();
 }
 
 #[tokio::test]
@@ -156,7 +163,10 @@ async fn a_conversation_that_is_full_says_so_and_stays_valid() {
     let server = strict_model(Wire::Chat, script).await;
     let kept = Kept::with(&[(Wire::Chat, &server)], |config| config.conversations.bytes = 2_000).await;
     let failed = kept.ask("?", false).await.unwrap_err();
-    assert!(failed.to_string().contains("2000 are the most"), "{failed}");
+    assert!(
+        matches!(&failed, ConversationsError::TooLarge(text) if text.contains("2000 are the most")),
+        "{failed}"
+    );
     let messages = kept.messages().await;
     assert_eq!(messages.last().unwrap()["role"], "tool", "{messages:?}");
     let refused = kept.ask(&"z".repeat(2_000), false).await.unwrap_err();

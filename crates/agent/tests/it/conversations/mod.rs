@@ -2,6 +2,7 @@
 
 mod broken_off;
 mod long;
+mod slow_store;
 mod turns;
 
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Kept {
     pub(crate) gateway: Gateway,
     pub(crate) conversations: Conversations,
     pub(crate) id: String,
+    /// Models that live as long as the gateway.
+    pub(crate) servers: Vec<ModelServer>,
 }
 
 impl Kept {
@@ -47,10 +50,15 @@ impl Kept {
         change(&mut config);
         let gateway = Gateway::new(config);
         let conversations = conversations_of(&gateway);
+        Self::begun(gateway, conversations).await
+    }
+
+    /// A conversation of a gateway.
+    pub(crate) async fn begun(gateway: Gateway, conversations: Conversations) -> Self {
         let created = conversations.create(&RequestContext::new(None), &Bytes::new()).await.unwrap();
         let created: Value = serde_json::from_slice(&created.body).unwrap();
         let id = created["id"].as_str().unwrap().to_owned();
-        Self { gateway, conversations, id }
+        Self { gateway, conversations, id, servers: Vec::new() }
     }
 
     /// Sends a message with further members of the request.
@@ -103,8 +111,13 @@ impl Kept {
 
 /// The conversations of a gateway.
 pub(crate) fn conversations_of(gateway: &Gateway) -> Conversations {
+    conversations_in(gateway, gateway.completions.store().clone())
+}
+
+/// The same in another store.
+pub(crate) fn conversations_in(gateway: &Gateway, store: Store) -> Conversations {
     let completions = &gateway.completions;
-    let (store, models): (Store, _) = (completions.store().clone(), Arc::clone(completions.models()));
+    let models = Arc::clone(completions.models());
     Conversations::new(gateway.runtime.clone(), store, models, Arc::clone(completions.results()))
 }
 
@@ -114,7 +127,7 @@ pub(crate) async fn collected(mut items: ChatStream) -> Result<String, Conversat
     while let Some(item) = items.next().await {
         match item {
             ChatItem::Bytes(bytes) => text.extend_from_slice(&bytes),
-            ChatItem::Failed(error) => {
+            ChatItem::Failed { error, .. } => {
                 assert!(items.next().await.is_none(), "something follows the failure");
                 return Err(error);
             }

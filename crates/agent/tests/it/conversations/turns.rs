@@ -1,9 +1,12 @@
 //! Turns that go well, and what is stored of them.
 
 use bytes::Bytes;
-use gateway_agent::conversations::{Chat, ConversationsError, MessageRange};
+use futures_util::StreamExt as _;
+use gateway_agent::AgentError;
+use gateway_agent::conversations::{Chat, ChatItem, ConversationsError, MessageRange};
+use gateway_config::{ScreenMode, ScreenModes, ServiceConfig};
 use gateway_runtime::context::RequestContext;
-use gateway_testkit::models::{Gate, Moment, Reply, Script, Step, Usage, Wire};
+use gateway_testkit::models::{Fault, Gate, Moment, Reply, Script, Step, Usage, Wire};
 use serde_json::{Value, json};
 
 use super::{Kept, adding_model, caller, collected, conversations_of};
@@ -242,12 +245,13 @@ async fn what_was_asked_for_beside_the_answer_is_in_the_stream_and_usage_is_summ
     let text = collected(items).await.unwrap();
     let id = &kept.id;
     let result = text.lines().find(|line| line.contains("tool_result")).unwrap();
-    assert!(result.contains(r#""id":"c1","name":"add","result":""#), "{result}");
+    assert!(result.contains(r#""id":"c1","name":"add","content":""#), "{result}");
     assert_eq!(
         text.replace(result, "data: RESULT"),
         format!(
             "data: {{\"conversation_id\":\"{id}\"}}\n\n\
              data: {{\"type\":\"reasoning\",\"content\":\"Hm.\"}}\n\n\
+             data: {{\"type\":\"usage\",\"inputTokens\":10,\"outputTokens\":5}}\n\n\
              data: {{\"type\":\"tool_call\",\"id\":\"c1\",\"name\":\"add\",\"arguments\":{{\"a\":1,\"b\":2}}}}\n\n\
              data: RESULT\n\n\
              data: {{\"choices\":[{{\"delta\":{{\"content\":\"3.\"}},\"index\":0,\"finish_reason\":null}}]}}\n\n\
@@ -283,4 +287,115 @@ async fn conversations_of_others_do_not_exist() {
     }
     assert_eq!(conversations.list(&caller("alice"), None, None, None).await.unwrap().conversations.len(), 1);
     assert_eq!(server.requests().len(), 0);
+}
+
+/// A request that is refused leaves nothing behind.
+#[tokio::test]
+async fn a_selection_of_tools_that_does_not_exist_stores_nothing() {
+    let server = adding_model(Wire::Chat).await;
+    let kept = Kept::over(Wire::Chat, &server).await;
+    let body = Bytes::from_static(br#"{"message": "Hello", "stream": false}"#);
+    let context = RequestContext::new(None);
+    let refused = kept.conversations.chat(context, &kept.id, &body, Some("group:nope"), None).await;
+    assert!(matches!(refused, Err(ConversationsError::Agent(AgentError::Tools(_)))), "{:?}", refused.err());
+    let read = kept.read().await;
+    assert_eq!((&read["messages"], &read["version"]), (&json!([]), &json!(1)));
+}
+
+/// The list of tools is part of the prompt, and prompts are cached by their beginning.
+#[tokio::test]
+async fn the_usual_instructions_name_tools_in_the_order_of_the_catalogue() {
+    let server = adding_model(Wire::Chat).await;
+    let kept = Kept::with(&[(Wire::Chat, &server)], |config| config.agent.system_prompt = None).await;
+    kept.ask("?", false).await.unwrap();
+    let sent = server.requests().remove(0);
+    let tools: Vec<&str> = sent.body["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap())
+        .collect();
+    let prompt = sent.body["messages"][0]["content"].as_str().unwrap();
+    assert!(prompt.ends_with(&format!("Available tools: {}.", tools.join(", "))), "{prompt} {tools:?}");
+}
+
+/// Sending a message again that got no answer asks for the answer, and does not say the same twice.
+#[tokio::test]
+async fn a_message_that_got_no_answer_is_sent_again_and_stands_once() {
+    let script = Script::new()
+        .fault(Fault::ServerError)
+        .fault(Fault::ServerError)
+        .last(Step::reply(Reply::new().text("Hello.")));
+    let server = strict_model(Wire::Chat, script).await;
+    let kept = Kept::over(Wire::Chat, &server).await;
+    kept.ask("Hi", false).await.unwrap_err();
+    kept.ask("Hi", true).await.unwrap_err();
+    assert_eq!(kept.ask("Hi", false).await.unwrap(), "Hello.");
+    assert_eq!(kept.ask("Hi", false).await.unwrap(), "Hello.");
+    let texts: Vec<Value> = kept.messages().await.iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(texts, ["Be brief.", "Hi", "Hello.", "Hi", "Hello."]);
+}
+
+/// An answer that there is no room for is not passed on whole before somebody notices.
+#[tokio::test]
+async fn an_answer_ends_at_the_size_of_a_conversation() {
+    let pieces = (0..100).fold(Reply::new(), |reply, _| reply.text("y".repeat(1_000)));
+    let server = strict_model(Wire::Chat, Script::new().last(Step::reply(pieces))).await;
+    let kept = Kept::with(&[(Wire::Chat, &server)], |config| config.conversations.bytes = 5_000).await;
+    let Chat::Stream(mut items) = kept.send("?", json!({})).await.unwrap() else { panic!("not a stream") };
+    let mut said = 0;
+    let failed = loop {
+        match items.next().await.unwrap() {
+            ChatItem::Bytes(piece) => said += std::str::from_utf8(&piece).unwrap().matches('y').count(),
+            ChatItem::Failed { error, .. } => break error,
+        }
+    };
+    assert!(matches!(failed, ConversationsError::TooLarge(_)), "{failed}");
+    assert!(said <= 5_000, "{said}");
+    assert_eq!(kept.messages().await.len(), 2);
+}
+
+/// What is stored is what the model gets, also as instructions; what is only refused in new messages stops no summary.
+#[tokio::test]
+async fn personal_data_stands_neither_in_instructions_nor_in_the_way_of_a_summary() {
+    let mask = |config: &mut ServiceConfig| {
+        config.privacy.conversations = ScreenModes::all(Some(ScreenMode::Mask));
+    };
+    let server = adding_model(Wire::Chat).await;
+    let kept = Kept::with(&[(Wire::Chat, &server)], mask).await;
+    let members = json!({"stream": false, "system_prompt": "You work for anna@example.com."});
+    kept.send("?", members.clone()).await.unwrap();
+    assert_eq!(kept.messages().await[0]["content"], "You work for [email].");
+
+    let script = Script::new().last(Step::reply(Reply::new().text("Ask anna@example.com.")));
+    let server = strict_model(Wire::Chat, script).await;
+    let kept = Kept::with(&[(Wire::Chat, &server)], |config| {
+        config.privacy.conversations.messages = Some(ScreenMode::Block);
+        (config.conversations.summarize_after, config.conversations.keep_recent) = (3, 1);
+    })
+    .await;
+    let refused = kept.send("?", members).await.err().unwrap();
+    assert!(matches!(refused, ConversationsError::Agent(AgentError::PersonalData(_))), "{refused}");
+    assert_eq!(kept.messages().await, [Value::Null; 0]);
+    for _ in 0..3 {
+        kept.ask("Who?", false).await.unwrap();
+    }
+    assert!(kept.read().await["metadata"]["summary"].is_object());
+    let sent = server.requests().iter().map(|request| request.body.to_string()).collect::<String>();
+    assert!(!sent.contains("anna@"), "{sent}");
+}
+
+/// What was found is noted about the conversation: answers have no room for it.
+#[tokio::test]
+async fn personal_data_that_was_found_is_noted() {
+    let server = adding_model(Wire::Chat).await;
+    let kept = Kept::with(&[(Wire::Chat, &server)], |config| {
+        config.privacy.conversations.messages = Some(ScreenMode::Mask);
+    })
+    .await;
+    kept.ask("I am anna@example.com.", false).await.unwrap();
+    let found = json!([{"part": "messages", "mode": "mask", "kinds": {"email": 1}}]);
+    assert_eq!(kept.read().await["metadata"]["personalData"], found);
+    kept.ask("Go on.", false).await.unwrap();
+    assert_eq!(kept.read().await["metadata"].get("personalData"), None);
 }

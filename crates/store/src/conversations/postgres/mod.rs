@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use sqlx::postgres::PgConnection;
@@ -91,19 +91,29 @@ impl PostgresConversations {
         &self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let now = self.options.micros();
-        let is_due = now >= self.sweep_at.load(Ordering::Relaxed);
-        if is_due {
-            self.sweep_at.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
+        let begun = Instant::now();
+        let answer = self.server.transaction(Access::Write, work).await?;
+        // In a transaction of its own, and in what is left of the time: whether it works is not the caller's affair.
+        let left = self.options.deadline.saturating_sub(begun.elapsed()) / 2;
+        if tokio::time::timeout(left, self.sweep()).await.is_err() {
+            tracing::warn!("Deleting old conversations takes too long.");
         }
-        let swept = async |connection: &mut PgConnection| {
-            let answer = work(connection).await?;
-            if is_due {
-                statements::sweep(connection, &self.options).await?;
-            }
-            Ok(answer)
-        };
-        self.server.transaction(Access::Write, swept).await
+        Ok(answer)
+    }
+
+    /// Deletes some of what is gone, once a minute, or again at once if that was not all.
+    async fn sweep(&self) {
+        let now = self.options.micros();
+        if now < self.sweep_at.load(Ordering::Relaxed) {
+            return;
+        }
+        self.sweep_at.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
+        let sweep = async |connection: &mut PgConnection| statements::sweep(connection, &self.options).await;
+        match self.server.transaction(Access::Write, sweep).await {
+            Ok(false) => {}
+            Ok(true) => self.sweep_at.store(now, Ordering::Relaxed),
+            Err(error) => tracing::warn!(%error, "Old conversations could not be deleted."),
+        }
     }
 }
 

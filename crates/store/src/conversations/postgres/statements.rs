@@ -262,23 +262,32 @@ pub(super) async fn take(
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// Deletes some of what is gone, but nothing that somebody else is at.
-pub(super) async fn sweep(connection: &mut PgConnection, options: &ConversationOptions) -> Result<(), Fault> {
-    sqlx::query(
+/// Conversations or values deleted in one step.
+const SWEEP_STEP: u32 = 100;
+
+/// Deletes some of what is gone, but nothing that somebody else is at. Whether there may be more of it.
+pub(super) async fn sweep(
+    connection: &mut PgConnection,
+    options: &ConversationOptions,
+) -> Result<bool, Fault> {
+    let conversations = sqlx::query(
         "DELETE FROM gateway_conversations WHERE number IN \
-         (SELECT number FROM gateway_conversations WHERE updated_at < $1 LIMIT 100 FOR UPDATE SKIP LOCKED)",
+         (SELECT number FROM gateway_conversations WHERE updated_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(options.gone_before())
+    .bind(i64::from(SWEEP_STEP))
     .execute(&mut *connection)
     .await?;
-    sqlx::query(
+    let values = sqlx::query(
         "DELETE FROM gateway_kept WHERE key IN \
-         (SELECT key FROM gateway_kept WHERE expires_at <= $1 LIMIT 100 FOR UPDATE SKIP LOCKED)",
+         (SELECT key FROM gateway_kept WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(options.micros())
+    .bind(i64::from(SWEEP_STEP))
     .execute(&mut *connection)
     .await?;
-    Ok(())
+    let most = conversations.rows_affected().max(values.rows_affected());
+    Ok(most >= u64::from(SWEEP_STEP))
 }
 
 async fn insert_messages(

@@ -6,7 +6,13 @@
 mod pool;
 mod resp;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use jiff::SignedDuration;
 
@@ -32,6 +38,7 @@ pub struct RedisConversations {
     place: Arc<str>,
     options: ConversationOptions,
     pool: Pool,
+    sweeping: Sweeping,
 }
 
 const LIST: &[u8] = b"conversations:list";
@@ -54,6 +61,26 @@ return redis.call('DEL', KEYS[1])";
 const FORGET: &[u8] =
     b"if redis.call('EXISTS', KEYS[1]) == 0 then return redis.call('ZREM', KEYS[2], ARGV[1]) end
 return 0";
+
+/// Removes ids of the list that are older than a time and have no value any more: how many it has looked at, and how many it has removed.
+const SWEEP: &[u8] =
+    b"local ids = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', ARGV[2], ARGV[3])
+local removed = 0
+for _, id in ipairs(ids) do
+  if redis.call('EXISTS', ARGV[4] .. id) == 0 then removed = removed + redis.call('ZREM', KEYS[1], id) end
+end
+return {#ids, removed}";
+
+/// Ids that are looked at in one step.
+const SWEEP_STEP: usize = 100;
+const SWEEP_INTERVAL: i64 = 60_000_000;
+
+/// When to look for ids whose values have expired, in microseconds, and how many of the oldest are known to have one.
+#[derive(Debug)]
+struct Sweeping {
+    at: AtomicI64,
+    skip: AtomicUsize,
+}
 
 /// Ids that are read at once, and conversations that are requested at once: these can be large.
 const IDS: usize = 64;
@@ -86,7 +113,8 @@ impl RedisConversations {
             let (place, attempt) = (Arc::clone(&place), "connecting");
             ConversationError::Unavailable { place, attempt, cause: cause.into() }
         })?;
-        let store = Self { place, options: options.clone(), pool };
+        let sweeping = Sweeping { at: AtomicI64::new(i64::MIN), skip: AtomicUsize::new(0) };
+        let store = Self { place, options: options.clone(), pool, sweeping };
         store.ping().await?;
         Ok(store)
     }
@@ -126,15 +154,59 @@ impl RedisConversations {
         self.call(&command).await
     }
 
+    /// Sweeps in what is left of the time since `begun`: whether it works is not the affair of who has written something.
+    async fn sweep_after(&self, begun: Instant) {
+        let left = self.options.deadline.saturating_sub(begun.elapsed()) / 2;
+        if tokio::time::timeout(left, self.sweep()).await.is_err() {
+            tracing::warn!("Removing ids of old conversations takes too long.");
+        }
+    }
+
+    /// Values expire by themselves; their ids are removed from the list once a minute, some at a time.
+    async fn sweep(&self) {
+        let (now, Sweeping { at, skip }) = (self.options.micros(), &self.sweeping);
+        if self.options.ttl.is_none() || now < at.load(Ordering::Relaxed) {
+            return;
+        }
+        at.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
+        let before = format!("({}", score(self.options.gone_before()));
+        let (from, step) = (skip.load(Ordering::Relaxed), SWEEP_STEP.to_string());
+        let arguments = [before, from.to_string(), step, PREFIX.to_owned()];
+        let fixed: [&[u8]; 4] = [b"EVAL", SWEEP, b"1", LIST];
+        let command: Vec<&[u8]> = fixed.into_iter().chain(arguments.iter().map(String::as_bytes)).collect();
+        match self.call(&command).await {
+            Ok(Reply::List(counts)) => {
+                let count = |index| match counts.get(index) {
+                    Some(Reply::Integer(count)) => usize::try_from(*count).unwrap_or(0),
+                    _ => 0,
+                };
+                let (seen, removed) = (count(0), count(1));
+                let is_full = seen >= SWEEP_STEP;
+                skip.store(if is_full { from + seen.saturating_sub(removed) } else { 0 }, Ordering::Relaxed);
+                if is_full {
+                    at.store(now, Ordering::Relaxed);
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "Ids of old conversations could not be removed."),
+        }
+    }
+
     /// A conversation of this scope.
     async fn find(&self, scope: &Scope, id: ConversationId) -> Result<Option<Found>, Fault> {
-        let (value, hash) = match self.eval(READ, id, &[]).await? {
-            Reply::Missing => return Ok(None),
-            Reply::List(list) => match <[Reply; 2]>::try_from(list) {
-                Ok([Reply::Bytes(value), Reply::Bytes(hash)]) => (value, hash),
+        let (value, hash) = match self.eval(READ, id, &[]).await {
+            Err(fault) if is_other_type(&fault) => {
+                damaged(id);
+                return Ok(None);
+            }
+            reply => match reply? {
+                Reply::Missing => return Ok(None),
+                Reply::List(list) => match <[Reply; 2]>::try_from(list) {
+                    Ok([Reply::Bytes(value), Reply::Bytes(hash)]) => (value, hash),
+                    _ => return Err(Fault::Unexpected("no value")),
+                },
                 _ => return Err(Fault::Unexpected("no value")),
             },
-            _ => return Err(Fault::Unexpected("no value")),
         };
         let Some((head, document)) = read_document(id, &value) else { return Ok(None) };
         if !scope.contains(head.owner.as_deref()) {
@@ -159,8 +231,11 @@ impl RedisConversations {
                     expiry.as_bytes(),
                 ],
             )
-            .await?;
-        integer(&reply).map(|done| done == 1)
+            .await;
+        match reply {
+            Err(fault) if is_other_type(&fault) => Ok(false),
+            reply => integer(&reply?).map(|done| done == 1),
+        }
     }
 
     async fn update_one(
@@ -217,7 +292,8 @@ impl RedisConversations {
         let Reply::List(list) = self.call(&command).await? else { return Err(Fault::Unexpected("no list")) };
         let listed = list.chunks(2).map(|pair| match pair {
             [Reply::Bytes(id), Reply::Bytes(score)] => Ok(Listed {
-                updated_at: micros(score).ok_or(Fault::Unexpected("no score"))?,
+                // Anybody can add a score that is no time: it comes first or last.
+                updated_at: micros(score),
                 id: String::from_utf8_lossy(id).into_owned(),
             }),
             _ => Err(Fault::Unexpected("no score")),
@@ -233,7 +309,7 @@ impl RedisConversations {
         page: &mut Filling,
     ) -> Result<Room, Fault> {
         let needle = filter.needle();
-        let keys: Vec<String> = ids.iter().map(|listed| format!("conversation:{}", listed.id)).collect();
+        let keys: Vec<String> = ids.iter().map(|listed| format!("{PREFIX}{}", listed.id)).collect();
         let commands: Vec<[&[u8]; 2]> = keys.iter().map(|key| [&b"GET"[..], key.as_bytes()]).collect();
         let commands: Vec<&[&[u8]]> = commands.iter().map(|command| &command[..]).collect();
         let mut room = Room::Some;
@@ -241,7 +317,13 @@ impl RedisConversations {
         let read = async |connection: &mut Connection| {
             connection.send(&commands).await?;
             for listed in ids {
-                let value = connection.next().await?;
+                let value = match connection.next().await {
+                    Err(fault) if is_other_type(&fault) => {
+                        tracing::warn!(id = listed.id, "{DAMAGED}");
+                        continue;
+                    }
+                    reply => reply?,
+                };
                 // Anybody can add something to the list that is no conversation.
                 let Ok(id) = listed.id.parse() else { continue };
                 let Reply::Bytes(value) = value else {
@@ -292,13 +374,27 @@ fn read_document(id: ConversationId, value: &[u8]) -> Option<(Head, Document<'_>
     let document = Document::parse(value);
     let read = document.and_then(|document| Some((document.head(id)?, document)));
     if read.is_none() {
-        tracing::warn!(%id, "A conversation in Redis is damaged and treated as missing.");
+        damaged(id);
     }
     read
 }
 
+const DAMAGED: &str = "A conversation in Redis is damaged and treated as missing.";
+
+fn damaged(id: ConversationId) {
+    tracing::warn!(%id, "{DAMAGED}");
+}
+
+/// Whether a key has a value that is no text, such as a hash. Scripts have Redis' words in their own.
+fn is_other_type(fault: &Fault) -> bool {
+    matches!(fault, Fault::Refused(text) if text.contains("WRONGTYPE"))
+}
+
+/// What keys of conversations begin with.
+const PREFIX: &str = "conversation:";
+
 fn key(id: ConversationId) -> String {
-    format!("conversation:{id}")
+    format!("{PREFIX}{id}")
 }
 
 /// The key of a kept value.
@@ -312,11 +408,12 @@ fn score(micros: i64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// The time of a score, in microseconds.
-fn micros(score: &[u8]) -> Option<i64> {
-    let seconds: f64 = std::str::from_utf8(score).ok()?.parse().ok()?;
-    let nanos = SignedDuration::try_from_secs_f64(seconds).ok()?.as_nanos();
-    i64::try_from((nanos + 500).div_euclid(1000)).ok()
+/// The time of a score, in microseconds; the last or the first of all times if it is no time.
+fn micros(score: &[u8]) -> i64 {
+    let seconds: f64 = std::str::from_utf8(score).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::MIN);
+    let time = SignedDuration::try_from_secs_f64(seconds).ok();
+    let micros = time.and_then(|time| i64::try_from((time.as_nanos() + 500).div_euclid(1000)).ok());
+    micros.unwrap_or(if seconds > 0.0 { i64::MAX } else { i64::MIN })
 }
 
 fn integer(reply: &Reply) -> Result<i64, Fault> {
@@ -337,9 +434,11 @@ fn value(reply: Reply) -> Result<Option<Vec<u8>>, Refusal> {
 impl ConversationStore for RedisConversations {
     fn create(&self, new: NewConversation) -> Answer<'_, Saved> {
         self.run("creating one", async move {
+            let begun = Instant::now();
             let head = Head::of_new(&new, &self.options)?;
             let saved = head.saved();
             let done = self.replace(b"", &head.with(new.messages), &Others::new()).await?;
+            self.sweep_after(begun).await;
             if done { Ok(saved) } else { Err(ConversationError::Exists.into()) }
         })
     }
@@ -361,7 +460,12 @@ impl ConversationStore for RedisConversations {
         expected: Expected,
         update: Update,
     ) -> Answer<'a, Saved> {
-        self.run("updating one", async move { self.update_one(scope, id, &expected, &update).await })
+        self.run("updating one", async move {
+            let begun = Instant::now();
+            let saved = self.update_one(scope, id, &expected, &update).await?;
+            self.sweep_after(begun).await;
+            Ok(saved)
+        })
     }
 
     fn delete<'a>(&'a self, scope: &'a Scope, id: ConversationId) -> Answer<'a, bool> {
@@ -413,11 +517,13 @@ mod tests {
         }
         // As Redis writes them, with all digits of a floating point number.
         for (text, time) in [
-            ("1762164000.1234560013", Some(1_762_164_000_123_456)),
-            ("1762164000", Some(1_762_164_000_000_000)),
-            ("-1.5", Some(-1_500_000)),
-            ("inf", None),
-            ("x", None),
+            ("1762164000.1234560013", 1_762_164_000_123_456),
+            ("1762164000", 1_762_164_000_000_000),
+            ("-1.5", -1_500_000),
+            ("inf", i64::MAX),
+            ("1e300", i64::MAX),
+            ("-inf", i64::MIN),
+            ("x", i64::MIN),
         ] {
             assert_eq!(micros(text.as_bytes()), time, "{text}");
         }

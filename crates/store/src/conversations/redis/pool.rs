@@ -34,6 +34,8 @@ pub(super) struct Pool {
 pub(super) struct Connection {
     stream: BufReader<Box<dyn Stream>>,
     max_reply: usize,
+    /// Commands whose replies have not been read.
+    unread: usize,
 }
 
 impl std::fmt::Debug for Connection {
@@ -62,6 +64,8 @@ impl Pool {
         };
         let answer = work(&mut connection).await;
         match &answer {
+            // What is left to read would be taken for the reply of another command.
+            Ok(_) | Err(Fault::Refused(_)) if connection.unread > 0 => {}
             Ok(_) | Err(Fault::Refused(_)) => self.idle().push(connection),
             // The others are probably no better.
             Err(Fault::Connection(_) | Fault::Unexpected(_)) => self.clear(),
@@ -99,7 +103,8 @@ impl Pool {
             }
             None => Box::new(tcp),
         };
-        let mut connection = Connection { stream: BufReader::new(stream), max_reply: self.max_reply };
+        let stream = BufReader::new(stream);
+        let mut connection = Connection { stream, max_reply: self.max_reply, unread: 0 };
         let url = self.address.url();
         let invalid = || Fault::Unexpected("user and password are not written as an address has them");
         let user = unescape(url.username()).ok_or_else(invalid)?;
@@ -130,11 +135,16 @@ impl Connection {
         for command in commands {
             resp::write_command(&mut bytes, command);
         }
+        self.unread += commands.len();
         resp::send(&mut self.stream, &bytes).await
     }
 
     /// The reply of the next command that was sent.
     pub(super) async fn next(&mut self) -> Result<Reply, Fault> {
-        resp::read_reply(&mut self.stream, self.max_reply).await
+        let reply = resp::read_reply(&mut self.stream, self.max_reply).await;
+        if matches!(reply, Ok(_) | Err(Fault::Refused(_))) {
+            self.unread = self.unread.saturating_sub(1);
+        }
+        reply
     }
 }

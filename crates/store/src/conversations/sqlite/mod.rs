@@ -1,5 +1,6 @@
 //! Conversations in SQLite: one thread that writes, two that read.
 
+mod lock;
 mod schema;
 mod statements;
 mod worker;
@@ -15,7 +16,7 @@ use std::{
 
 use rusqlite::Connection;
 
-pub use self::schema::FILE_NAME;
+pub use self::{lock::DirectoryLock, schema::FILE_NAME};
 use self::{
     schema::OpenError,
     statements::Fault,
@@ -112,8 +113,10 @@ impl SqliteConversations {
             let now = options.micros();
             if now >= sweep_at.load(Ordering::Relaxed) {
                 sweep_at.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
-                if let Err(error) = statements::sweep(connection, options) {
-                    tracing::warn!(%error, "Old conversations could not be deleted.");
+                match statements::sweep(connection, options) {
+                    Ok(false) => {}
+                    Ok(true) => sweep_at.store(now, Ordering::Relaxed),
+                    Err(error) => tracing::warn!(%error, "Old conversations could not be deleted."),
                 }
             }
             answer

@@ -200,17 +200,17 @@ pub(super) fn take(connection: &Connection, key: &str, now: i64) -> Result<Optio
 /// Conversations or values deleted in one step.
 const STEP: i64 = 100;
 
-/// Deletes some of what is gone.
-pub(super) fn sweep(connection: &mut Connection, options: &ConversationOptions) -> rusqlite::Result<()> {
+/// Deletes some of what is gone. Whether there may be more of it.
+pub(super) fn sweep(connection: &mut Connection, options: &ConversationOptions) -> rusqlite::Result<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let gone: Vec<i64> = transaction
         .prepare("SELECT number FROM conversations WHERE updated_at < ? LIMIT ?")?
         .query_map([options.gone_before(), STEP], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    for number in gone {
-        remove(&transaction, number)?;
+    for number in &gone {
+        remove(&transaction, *number)?;
     }
-    transaction.execute(
+    let values = transaction.execute(
         "DELETE FROM kept WHERE key IN (SELECT key FROM kept WHERE expires_at <= ? LIMIT ?)",
         [options.micros(), STEP],
     )?;
@@ -218,7 +218,7 @@ pub(super) fn sweep(connection: &mut Connection, options: &ConversationOptions) 
     let mut vacuum = connection.prepare("PRAGMA incremental_vacuum(512)")?;
     let mut rows = vacuum.query([])?;
     while rows.next()?.is_some() {}
-    Ok(())
+    Ok([gone.len(), values].iter().any(|count| i64::try_from(*count).is_ok_and(|count| count >= STEP)))
 }
 
 fn remove(connection: &Connection, number: i64) -> rusqlite::Result<()> {

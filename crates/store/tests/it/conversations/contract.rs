@@ -172,6 +172,12 @@ pub(crate) async fn a_search_takes_its_text_literally_and_ignores_case(backend: 
         ("Crème Brûlée", &[r#"{"content":"dessert"}"#]),
         ("escaped", &[r#"{"content":"\u00dcber \ud83d\ude00 \"quoted\""}"#]),
         ("second message", &["1", r#"{"deep":[{"er":["Needle in a haystack"]}]}"#]),
+        (
+            "roles",
+            &[
+                r#"{"role":"tool","content":[{"type":"text","text":"x"}],"tool_call_id":"call_1","id":"a1b2","correlation_id":"c3"}"#,
+            ],
+        ),
     ] {
         clock.advance(1);
         create(&store, &alice, title, messages).await;
@@ -188,10 +194,15 @@ pub(crate) async fn a_search_takes_its_text_literally_and_ignores_case(backend: 
         ("needle", &["second message"]),
         ("second", &["second message"]),
         ("content", &[]),
+        ("tool", &[]),
+        ("text", &[]),
+        ("call_1", &[]),
+        ("a1b2", &[]),
+        ("c3", &[]),
         ("%", &["percent"]),
         ("_", &["percent"]),
         ("'; DROP TABLE conversations; --", &[]),
-        ("", &["second message", "escaped", "Crème Brûlée", "fifty", "percent"]),
+        ("", &["roles", "second message", "escaped", "Crème Brûlée", "fifty", "percent"]),
     ] {
         for limit in [1, 50] {
             let text = Some(text.to_owned());

@@ -59,6 +59,39 @@ async fn a_newer_schema_is_refused() {
     assert!(matches!(error, ConversationError::Newer { found: 99, known: 1, .. }), "{error:?}");
 }
 
+/// However many expire at once, they are deleted as fast as others are written; and who writes does not have to care.
+#[tokio::test]
+#[ignore = "needs scripts/services"]
+async fn what_has_expired_is_deleted_by_those_who_write() {
+    let postgres = Postgres::new();
+    let clock = TestClock::new();
+    let mut options = clock.options();
+    options.ttl = Some(Duration::from_hours(1));
+    let store = postgres.open(&options).await;
+    let alice = named("alice");
+    for number in 0..250 {
+        create(&store, &alice, &number.to_string(), &["1"]).await;
+    }
+    clock.advance(7_200);
+    for _ in 0..4 {
+        create(&store, &alice, "new", &["1"]).await;
+    }
+    let mut other = sqlx::PgConnection::connect(&postgres.address).await.unwrap();
+    let count = "SELECT count(*) FROM gateway_conversations";
+    let count: i64 = sqlx::query_scalar(count).fetch_one(&mut other).await.unwrap();
+    assert_eq!(count, 4);
+    // A sweep that fails takes no change with it.
+    execute(
+        &postgres.address,
+        "CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE EXCEPTION ''no''; END' LANGUAGE plpgsql",
+    );
+    let refuse = "CREATE TRIGGER refuse BEFORE DELETE ON gateway_kept EXECUTE FUNCTION refuse()";
+    execute(&postgres.address, refuse);
+    clock.advance(3_000);
+    let id = create(&store, &alice, "kept", &["1"]).await;
+    assert_eq!(texts(&get(&store, &alice, id).await), ["1"]);
+}
+
 #[tokio::test]
 #[ignore = "needs scripts/services"]
 async fn a_row_that_somebody_locks_is_an_error_in_time() {
@@ -103,6 +136,22 @@ async fn a_wrong_password_or_database_is_an_error_without_it() {
         let text = format!("{error} {error:?} {location:?}");
         assert!(matches!(error, ConversationError::Unavailable { .. }), "{text}");
         assert!(!text.contains("hunter2") && !text.contains("secret"), "{text}");
+    }
+}
+
+/// A password that stands in the wrong place is shown no more than one in the right one.
+#[tokio::test]
+async fn parameters_that_are_not_known_are_refused_by_name() {
+    for (parameter, part) in [
+        ("passwd=hunter2", "unknown parameter `passwd`"),
+        ("sslmode=hunter2", "check its port"),
+        ("port=hunter2", "check its port"),
+    ] {
+        let address = Address::postgres(&format!("postgres://me@127.0.0.1:1/x?{parameter}")).unwrap();
+        let location = Location::Postgres(address);
+        let error = conversations::open(&location, &ConversationOptions::default()).await.unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains(part) && !format!("{error} {error:?}").contains("hunter2"), "{error:?}");
     }
 }
 

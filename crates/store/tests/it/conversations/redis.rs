@@ -162,11 +162,46 @@ async fn a_damaged_value_counts_as_missing() {
     let other = create(&store, &alice, "another kind of value", &["1"]).await;
     redis.call(&["DEL", &format!("conversation:{other}")]);
     redis.call(&["LPUSH", &format!("conversation:{other}"), "x"]);
-    let fault = store.get(&alice, other).await.unwrap_err();
-    assert!(matches!(fault, ConversationError::Unavailable { .. }), "{fault:?}");
-    redis.call(&["DEL", &format!("conversation:{other}")]);
-    assert_eq!(titles(&store, &ConversationFilter::of(alice.clone())).await, ["whole"]);
-    assert_eq!(texts(&get(&store, &alice, whole).await), ["1"]);
+    assert!(store.get(&alice, other).await.unwrap().is_none());
+    assert!(!store.delete(&alice, other).await.unwrap());
+    let again = store.create(NewConversation::new(other, alice.owner(), "again")).await;
+    assert!(matches!(again, Err(ConversationError::Exists)), "{again:?}");
+    // Scores that are no times come first and last.
+    for (score, id) in [("inf", "foo"), ("-inf", "bar"), ("1e300", &*other.to_string())] {
+        redis.call(&["ZADD", "conversations:list", score, id]);
+    }
+    for limit in [1, 50] {
+        let filter = ConversationFilter { limit, ..ConversationFilter::of(alice.clone()) };
+        assert_eq!(titles(&store, &filter).await, ["whole"]);
+        // The answers that follow belong to the commands that follow.
+        assert_eq!(texts(&get(&store, &alice, whole).await), ["1"]);
+    }
+}
+
+/// Nobody has to list conversations for the list not to grow without end.
+#[tokio::test]
+#[ignore = "needs scripts/services"]
+async fn ids_of_values_that_have_expired_are_removed_by_those_who_write() {
+    let redis = Redis::new();
+    let clock = TestClock::new();
+    let mut options = clock.options();
+    options.ttl = Some(Duration::from_hours(1));
+    let store = redis.open(&options).await;
+    let alice = named("alice");
+    // Somebody else's stay, and do not stand in the way.
+    for number in 0..150 {
+        redis.call(&["SET", &format!("conversation:theirs-{number}"), "x"]);
+        redis.call(&["ZADD", "conversations:list", "1", &format!("theirs-{number}")]);
+    }
+    for number in 0..250 {
+        create(&store, &alice, &number.to_string(), &[]).await;
+    }
+    clock.advance(7_200);
+    redis.pass(Duration::from_hours(2)).await;
+    for _ in 0..5 {
+        create(&store, &alice, "new", &[]).await;
+    }
+    assert_eq!(redis.call(&["ZCARD", "conversations:list"]), "155");
 }
 
 #[tokio::test]

@@ -120,6 +120,28 @@ async fn a_database_that_somebody_locks_is_an_error_in_time_and_works_again() {
     store.update(&alice, id, conversations::Expected::Version(whole.version), append(&["3"])).await.unwrap();
 }
 
+/// However many expire at once, they are deleted as fast as others are written.
+#[tokio::test]
+async fn what_has_expired_is_deleted_by_those_who_write() {
+    let file = File::new();
+    let clock = TestClock::new();
+    let mut options = clock.options();
+    options.ttl = Some(std::time::Duration::from_hours(1));
+    let store = file.open(&options).await;
+    for number in 0..250 {
+        create(&store, &named("a"), &number.to_string(), &["1"]).await;
+    }
+    clock.advance(7_200);
+    for _ in 0..4 {
+        create(&store, &named("a"), "new", &["1"]).await;
+    }
+    let other = rusqlite::Connection::open(file.path().join(FILE_NAME)).unwrap();
+    let count = |table: &str| -> i64 {
+        other.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("conversations"), count("messages")), (4, 4));
+}
+
 #[tokio::test]
 async fn a_directory_that_cannot_be_used_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
