@@ -11,6 +11,8 @@ pub(crate) struct RequestBody<'a> {
     members: Object,
     /// Members that are text already. They stand first: what stays the same leads, for caches of prompts.
     raw: Vec<(&'static str, String)>,
+    /// Settings that are copied as they are, borrowed: a caller can make them as large as a body may be.
+    copied: Vec<(&'a str, &'a Value)>,
     pub(crate) settings: Settings<'a>,
 }
 
@@ -19,6 +21,7 @@ impl<'a> RequestBody<'a> {
         Self {
             members: Map::new(),
             raw: Vec::new(),
+            copied: Vec::new(),
             settings: Settings { given: settings, taken: Vec::new() },
         }
     }
@@ -57,9 +60,7 @@ impl<'a> RequestBody<'a> {
 
     /// Copies all settings that are left.
     pub(crate) fn copy_rest(&mut self) {
-        for (name, value) in self.settings.rest() {
-            self.members.insert(name.clone(), value.clone());
-        }
+        self.copied.extend(self.settings.rest().map(|(name, value)| (name.as_str(), value)));
         self.settings.taken.extend(self.settings.given.keys().map(String::as_str));
     }
 
@@ -72,7 +73,10 @@ impl<'a> RequestBody<'a> {
             body.push(b':');
             body.extend_from_slice(text.as_bytes());
         }
-        for (name, value) in &self.members {
+        let is_copied = |name: &str| self.copied.iter().any(|(copied, _)| *copied == name);
+        let members = self.members.iter().map(|(name, value)| (name.as_str(), value));
+        let members = members.filter(|(name, _)| !is_copied(name));
+        for (name, value) in members.chain(self.copied.iter().copied()) {
             separate(&mut body);
             write(&mut body, name);
             body.push(b':');
