@@ -12,6 +12,7 @@ use gateway_dialects::calls::{Reply, ToolCall};
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::results::read_result;
 use gateway_dialects::{Dialect, Options};
+use gateway_notation::pattern::matches;
 use gateway_protocol::RawJson;
 use gateway_runtime::Runtime;
 use gateway_runtime::call::CallOutcome;
@@ -31,6 +32,8 @@ pub struct GatewayTools {
     runtime: Runtime,
     context: RequestContext,
     selection: ToolSelection,
+    /// The budgets of models that have one of their own.
+    budgets: HashMap<String, ToolBudget>,
 }
 
 /// Which of the gateway's tools are offered.
@@ -55,13 +58,20 @@ struct Listed {
 impl GatewayTools {
     /// For one request of one caller.
     pub fn new(runtime: Runtime, context: RequestContext, selection: ToolSelection) -> Self {
-        Self { runtime, context, selection }
+        Self { runtime, context, selection, budgets: HashMap::new() }
+    }
+
+    /// The same with a budget for each of these models, by the names that callers know. It counts more than that of the selection.
+    #[must_use]
+    pub fn with_budgets(mut self, budgets: impl IntoIterator<Item = (String, ToolBudget)>) -> Self {
+        self.budgets.extend(budgets);
+        self
     }
 
     /// Waits for the servers and converts their tools, so that a fault shows before the first message: the tools that a model of
     /// `dialect` cannot be offered, and why.
     pub async fn check(&self, dialect: &Dialect) -> Result<Vec<(String, String)>, Failure> {
-        let (request, _) = self.request(dialect).await?;
+        let (request, _) = self.request(dialect, &self.selection.budget).await?;
         let rendered = self.runtime.lists().offered(&request).await?;
         let tools = rendered.catalogue.tools();
         let named = |index: usize| tools.get(index).map(|tool| format!("{}/{}", tool.server, tool.name));
@@ -82,7 +92,7 @@ impl GatewayTools {
         dialect: &Dialect,
         questions: &[String],
     ) -> Result<Vec<String>, Failure> {
-        let offer = self.listed(dialect, questions).await?;
+        let offer = self.offered(dialect, questions, &self.selection.budget).await?;
         let Some(Listed { rendered, .. }) = offer.state.as_ref().and_then(|state| state.downcast_ref())
         else {
             return Ok(Vec::new());
@@ -101,10 +111,44 @@ impl GatewayTools {
         Ok(names.into_iter().map(|(_, name)| name.to_owned()).collect())
     }
 
-    async fn listed(&self, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {
-        let (request, room) = self.request(dialect).await?;
+    async fn listed(&self, model: &str, dialect: &Dialect, questions: &[String]) -> Result<Offer, Failure> {
+        let budget = self.budgets.get(model).unwrap_or(&self.selection.budget);
+        let mut offer = self.offered(dialect, questions, budget).await?;
+        offer.notices = self.notices(&offer);
+        Ok(offer)
+    }
+
+    /// Patterns that match nothing, and servers whose tools cannot be offered.
+    fn notices(&self, offer: &Offer) -> Vec<String> {
+        let listed = offer.state.as_ref().and_then(|state| state.downcast_ref::<Listed>());
+        let tools = listed.map_or(&[][..], |listed| listed.rendered.catalogue.tools());
+        let is_named = |pattern: &str| {
+            tools.iter().any(|tool| {
+                matches(pattern, &tool.public_name)
+                    || matches(pattern, &tool.name)
+                    || matches(pattern, &format!("{}/{}", tool.server, tool.name))
+                    || matches(pattern, &tool.canonical_name())
+            })
+        };
+        let unknown = self.selection.names.iter().filter(|pattern| !is_named(pattern));
+        let unknown = unknown.map(|pattern| format!("no tool matches `{pattern}`"));
+        let missing = match self.runtime.missing(&Scope::All) {
+            Ok(missing) => missing.into_iter().map(|(server, _)| server.to_string()).collect(),
+            Err(_) => self.runtime.fleet().ids().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        };
+        let missing =
+            missing.into_iter().map(|server| format!("the tools of server `{server}` are not available"));
+        unknown.chain(missing).collect()
+    }
+
+    async fn offered(
+        &self,
+        dialect: &Dialect,
+        questions: &[String],
+        budget: &ToolBudget,
+    ) -> Result<Offer, Failure> {
+        let (request, room) = self.request(dialect, budget).await?;
         let lists = self.runtime.lists();
-        let budget = &self.selection.budget;
         if budget.search == SearchTools::Only {
             let request = request.searched();
             return Ok(self.whole(lists.offered(&request).await?, request));
@@ -139,6 +183,7 @@ impl GatewayTools {
             count,
             codec: Arc::clone(rendered.codec()),
             offered: Arc::new(offered),
+            notices: Vec::new(),
             state: Some(Arc::new(Listed { request, rendered, search })),
         })
     }
@@ -151,16 +196,21 @@ impl GatewayTools {
             count,
             codec: Arc::clone(rendered.codec()),
             offered: Arc::new(OfferedList::new(self.runtime.clone(), Arc::clone(&rendered), true)),
+            notices: Vec::new(),
             state: Some(Arc::new(Listed { request, rendered, search: None })),
         }
     }
 
     /// The request for all tools of a model of `dialect`, with its servers connected, and how much of the list may be sent.
-    async fn request(&self, dialect: &Dialect) -> Result<(ListRequest, Budget), Failure> {
+    async fn request(
+        &self,
+        dialect: &Dialect,
+        budget: &ToolBudget,
+    ) -> Result<(ListRequest, Budget), Failure> {
         let lists = self.runtime.lists();
         let base = dialect.name.split('+').next().unwrap_or(&dialect.name);
         let compat = dialect.layered_with.clone().map_or(Compat::Auto, Compat::Named);
-        let ToolSelection { names, groups, budget } = self.selection.clone();
+        let ToolSelection { names, groups, .. } = self.selection.clone();
         let request = ListRequest::in_dialect(Scope::All, (Some(base), None, compat), Options::default());
         let mut request = request.only(lists, names, groups)?;
         request.most_tools = budget.most.map_or(MostTools::AsProviderTakes, MostTools::Number);
@@ -194,7 +244,16 @@ impl Toolbox for GatewayTools {
         dialect: &'a Arc<Dialect>,
         questions: &'a [String],
     ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
-        self.listed(dialect, questions).boxed()
+        self.listed("", dialect, questions).boxed()
+    }
+
+    fn offer_to<'a>(
+        &'a self,
+        model: &'a str,
+        dialect: &'a Arc<Dialect>,
+        questions: &'a [String],
+    ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
+        self.listed(model, dialect, questions).boxed()
     }
 
     fn call<'a>(&'a self, offer: &'a Offer, call: &'a ToolCall) -> BoxFuture<'a, ToolOutcome> {

@@ -31,6 +31,16 @@ pub trait Toolbox: Debug + Send + Sync {
         questions: &'a [String],
     ) -> BoxFuture<'a, Result<Offer, ToolsError>>;
 
+    /// The same for the model that callers know as `model`, where that makes a difference.
+    fn offer_to<'a>(
+        &'a self,
+        _model: &'a str,
+        dialect: &'a Arc<Dialect>,
+        questions: &'a [String],
+    ) -> BoxFuture<'a, Result<Offer, ToolsError>> {
+        self.offer(dialect, questions)
+    }
+
     /// Whether a call of this name is run here. All others are handed back to the caller.
     fn owns(&self, _offer: &Offer, _name: &str) -> bool {
         true
@@ -56,6 +66,8 @@ pub struct Offer {
     pub codec: Arc<TranslatedTools>,
     /// The measure of calls that the model writes as text.
     pub offered: Arc<dyn OfferedTools>,
+    /// What whoever asks should know of it: patterns that match nothing, servers that are not there.
+    pub notices: Vec<String>,
     /// What the toolbox needs to run calls of this offer.
     pub state: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -68,6 +80,7 @@ impl Offer {
             count: 0,
             codec: Arc::new(TranslatedTools::default()),
             offered: Arc::new(ToolSchemas::default()),
+            notices: Vec::new(),
             state: None,
         }
     }

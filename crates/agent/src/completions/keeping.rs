@@ -9,7 +9,9 @@ use gateway_runtime::context::RequestContext;
 use gateway_runtime::lock::locked;
 
 use super::CompletionError;
+use super::signing::SIGNED;
 use super::turns::{Stopped, Turns};
+use super::write::CallsAs;
 use crate::error::AgentError;
 use crate::run::{AgentRequest, Finished, Journal, Stop};
 
@@ -21,28 +23,55 @@ pub(super) struct Keeping {
     pub(super) messages: usize,
     /// The continuation that it brought.
     pub(super) after: Option<String>,
+    /// Whether the caller's tools came as `functions`.
+    pub(super) has_functions: bool,
+}
+
+/// What the caller needs to know of a turn.
+pub(super) struct Kept {
+    /// With what it goes on, where a bound was reached.
+    pub(super) continuation: Option<String>,
+    /// How its own calls are written.
+    pub(super) calls: CallsAs,
 }
 
 impl Keeping {
-    /// Keeps what ran here while the caller has to run calls of its own, or before a bound was reached; gives the continuation in
-    /// that case. A turn without anything of ours needs no keeping: what the caller is given is all of it.
-    pub(super) async fn keep(&self, finished: &mut Finished) -> Result<Option<String>, AgentError> {
+    /// Keeps what ran here while the caller has to run calls of its own, or before a bound was reached. A turn without anything of ours
+    /// needs no keeping: what the caller is given is all of it.
+    pub(super) async fn keep(&self, finished: &mut Finished) -> Result<Kept, AgentError> {
+        let mut kept = Kept { continuation: None, calls: CallsAs::ToolCalls };
         match finished.stop {
-            Stop::CallersTurn if finished.is_plain && self.after.is_none() => Ok(None),
+            // A `function_call` has no id to come back with. So only a turn in which nothing ran here is written as one.
+            Stop::CallersTurn if self.is_one_function(finished) => kept.calls = CallsAs::FunctionCall,
+            Stop::CallersTurn if self.is_plain(finished) => {}
             Stop::CallersTurn => {
                 let added = std::mem::take(&mut finished.added);
                 let calls = &mut finished.handed_back;
                 self.turns.keep(&self.context, added, calls, self.after.clone()).await?;
-                Ok(None)
             }
             Stop::Limit(_) | Stop::Stuck(_) => {
                 let mut added = std::mem::take(&mut finished.added);
                 // The last one is not the model's: it says that a bound was reached.
                 added.pop();
-                Ok(self.keep_stopped(added, finished.text.clone()).await)
+                kept.continuation = self.keep_stopped(added, finished.text.clone()).await;
             }
-            Stop::Answered | Stop::Cut(_) => Ok(None),
+            Stop::Answered | Stop::Cut(_) => {}
         }
+        Ok(kept)
+    }
+
+    /// Whether the caller knows `function_call` only, and that says all.
+    fn is_one_function(&self, finished: &Finished) -> bool {
+        let is_all = finished.handed_back.len() == 1 && finished.added.len() == 1;
+        self.has_functions && is_all && self.after.is_none()
+    }
+
+    /// Whether what the caller is given comes back as all that the model needs.
+    fn is_plain(&self, finished: &Finished) -> bool {
+        let mut calls = finished.handed_back.iter();
+        // An id that looks like ours would be refused when it comes back.
+        let has_own_ids = calls.all(|call| !call.id.as_str().starts_with(SIGNED));
+        finished.is_plain && has_own_ids && self.after.is_none()
     }
 
     /// The continuation of a turn that stopped; `None` if nothing ran, or if it cannot be kept: the caller has its answer all the same.

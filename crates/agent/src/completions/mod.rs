@@ -3,6 +3,7 @@
 mod caller_tools;
 mod interleaved;
 mod keeping;
+mod kept_turns;
 mod proxy;
 mod request;
 mod signing;
@@ -14,9 +15,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
+use gateway_config::ModelSpec;
 use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
-use gateway_runtime::failure::code;
+use gateway_runtime::failure::{Failure, code};
 use gateway_runtime::progress::Step;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -29,6 +31,7 @@ pub use crate::http_model::ProxiedBody;
 use self::caller_tools::CallerTools;
 use self::interleaved::Interleaved;
 use self::keeping::{Keeping, journalled};
+use self::proxy::Forwarded;
 use self::turns::{RestoreError, Turns};
 use self::write::{DONE, Frame, call_begins, call_report, gateway_member};
 use crate::error::{AgentError, ModelFailure};
@@ -116,9 +119,12 @@ impl CompletionError {
     /// The error as Chat Completions has it.
     pub fn body(&self) -> Value {
         let mut body = match self {
-            Self::Request(bad) => error_body(self, "invalid_request_error", None, bad.param),
-            Self::UnknownModel(_) => {
-                error_body(self, "invalid_request_error", Some("model_not_found"), Some("model"))
+            Self::Request(bad) => error_body(self, "invalid_request_error", None, bad.param.as_deref()),
+            Self::UnknownModel(unknown) => {
+                let code = Some("model_not_found");
+                let mut body = error_body(self, "invalid_request_error", code, Some("model"));
+                body["error"]["message"] = unknown.with_names().into();
+                body
             }
             Self::Agent(error) | Self::Interrupted { error, .. } => agent_body(error),
         };
@@ -135,8 +141,12 @@ fn agent_body(error: &AgentError) -> Value {
             ModelFailure::Status { status, body, .. } => {
                 // What the API says of itself is more exact than anything that we could say.
                 let said = body.as_ref().and_then(|body| body.get("error")?.as_object()).cloned();
-                let ours = || Map::from_iter([("message".to_owned(), error.to_string().into())]);
-                return json!({"error": completed(said.unwrap_or_else(ours), *status)});
+                let mut said = said.unwrap_or_default();
+                // Of a key or an address that is refused, the caller has to know that it is not its own.
+                if matches!(status, 401 | 403 | 404) || !said.contains_key("message") {
+                    said.insert("message".to_owned(), error.to_string().into());
+                }
+                return json!({"error": completed(said, *status)});
             }
             ModelFailure::Timeout(_) => ("timeout_error", Some("model_timeout")),
             ModelFailure::Connection(_) => ("server_error", Some("model_unreachable")),
@@ -144,6 +154,9 @@ fn agent_body(error: &AgentError) -> Value {
             ModelFailure::Request(_) => ("invalid_request_error", None),
         },
         AgentError::Limit(_) => ("server_error", Some("limit_exceeded")),
+        AgentError::Tools(failure @ (Failure::Request(_) | Failure::UnknownGroup { .. })) => {
+            ("invalid_request_error", Some(failure.code()))
+        }
         AgentError::Tools(failure) => ("server_error", Some(failure.code())),
         AgentError::Empty { .. } => ("server_error", Some("empty_answer")),
         AgentError::Journal(_) => ("server_error", Some("store_unavailable")),
@@ -221,16 +234,15 @@ impl Completions {
 
     /// `GET /v1/models`.
     pub async fn list(&self) -> Value {
-        let models: Vec<Value> = self
-            .models
-            .list()
-            .await
-            .into_iter()
-            .map(
-                |(id, spec)| json!({"id": id, "object": "model", "created": 0, "owned_by": spec.kind.name()}),
-            )
-            .collect();
+        let models = self.models.list().await;
+        let models: Vec<Value> = models.into_iter().map(|(id, spec)| model_object(&id, &spec)).collect();
         json!({"object": "list", "data": models})
+    }
+
+    /// `GET /v1/models/{id}`: the model that a request may name so.
+    pub async fn model(&self, id: &str) -> Result<Value, CompletionError> {
+        let chosen = self.models.choose(Some(id), &self.runtime.ready_dialects()).await?;
+        Ok(chosen.first().map(|chosen| model_object(id, &chosen.spec)).unwrap_or_default())
     }
 
     /// `POST /v1/chat/completions`: `body` and `headers` as they came.
@@ -244,23 +256,36 @@ impl Completions {
         request.read_headers(headers);
         let wanted = request.wanted_tools(headers.get(TOOLS).and_then(|value| value.to_str().ok()));
         let dialects = self.runtime.ready_dialects();
-        let chosen = self.models.choose(request.model.as_deref(), &dialects).await?;
+        let mut chosen = self.models.choose(request.model.as_deref(), &dialects).await?;
         if let (WantedTools::None, Some(first)) = (&wanted, chosen.first())
             && proxy::can_proxy(first)
             && request.is_plain()
             && !request.messages.iter().any(turns::is_ours)
         {
             match Screen::new(&self.runtime, Face::Completions, &context) {
-                None => return Ok(Completion::Proxied(proxy::forward(first, &body, headers).await?)),
                 // Answers are looked through by the loop, so they are no other server's bytes.
                 Some(screen) if screen.mode(Part::Answers).is_some() => {}
-                Some(screen) => {
-                    let proxied =
-                        proxy::forward_screened(first, &body, headers, request.messages, &screen).await?;
-                    return Ok(Completion::Proxied(proxied));
+                screen => {
+                    let messages = std::mem::take(&mut request.messages);
+                    // A tree takes many times its text, and is not needed while another server works.
+                    drop(request);
+                    let forwarded = if let Some(screen) = screen {
+                        proxy::forward_screened(&chosen, &body, headers, messages, &screen).await?
+                    } else {
+                        drop(messages);
+                        proxy::forward(&chosen, &body, headers).await?
+                    };
+                    match forwarded {
+                        Forwarded::Answer(proxied) => return Ok(Completion::Proxied(proxied)),
+                        Forwarded::LeftToTheLoop(failed) => chosen.drain(..failed),
+                    };
+                    request = CompletionRequest::read(&body)?;
+                    request.read_headers(headers);
                 }
             }
         }
+        drop(body);
+        request.check_messages()?;
         let work = self.prepare(request, wanted, &chosen, context).await?;
         if work.request.stream {
             Ok(Completion::Stream(work.stream()))
@@ -286,16 +311,18 @@ impl Completions {
         let caller = context.clone();
         let own: Option<Box<dyn Toolbox>> = match wanted {
             WantedTools::None => None,
-            WantedTools::Some(mut selection) => {
-                selection.budget = chosen.first().map(|model| model.spec.tools.clone()).unwrap_or_default();
-                Some(Box::new(GatewayTools::new(self.runtime.clone(), context, selection)))
+            WantedTools::Some(selection) => {
+                let budgets =
+                    chosen.iter().map(|chosen| (chosen.model.name().to_owned(), chosen.spec.tools.clone()));
+                let tools = GatewayTools::new(self.runtime.clone(), context, selection);
+                Some(Box::new(tools.with_budgets(budgets)))
             }
         };
         let tools: Arc<dyn Toolbox> = match own {
             Some(own) if request.tools.is_empty() => Arc::from(own),
             own => {
                 let dialects = Arc::clone(&self.runtime.ready_dialects().all);
-                Arc::new(CallerTools::new(own, request.tools.clone(), dialects))
+                Arc::new(CallerTools::new(own, std::mem::take(&mut request.tools), dialects))
             }
         };
         let models: Vec<Arc<dyn Model>> = chosen.iter().map(|model| Arc::clone(&model.model)).collect();
@@ -306,8 +333,8 @@ impl Completions {
         );
         let agent_request = AgentRequest {
             history,
-            settings: request.settings.clone(),
-            tool_choice: request.tool_choice.clone(),
+            settings: std::mem::take(&mut request.settings),
+            tool_choice: std::mem::take(&mut request.tool_choice),
             stream: request.stream,
             owner: caller.caller.as_ref().map(ToString::to_string),
             journal: None,
@@ -320,9 +347,15 @@ impl Completions {
             context: caller,
             messages: count,
             after: request.continuation.take(),
+            has_functions: request.has_functions,
         };
-        Ok(Work { agent, agent_request, frame, as_function: request.has_functions, keeping, request })
+        Ok(Work { agent, agent_request, frame, keeping, request })
     }
+}
+
+/// A model as OpenAI lists it.
+fn model_object(id: &str, spec: &ModelSpec) -> Value {
+    json!({"id": id, "object": "model", "created": 0, "owned_by": spec.kind.name()})
 }
 
 /// One request on its way.
@@ -330,7 +363,6 @@ struct Work {
     agent: Agent,
     agent_request: AgentRequest,
     frame: Frame,
-    as_function: bool,
     keeping: Keeping,
     request: CompletionRequest,
 }
@@ -342,10 +374,10 @@ impl Work {
             Ok(finished) => finished,
             Err(error) => return Err(self.keeping.interrupted(error, &journal).await),
         };
-        let continuation = self.keeping.keep(&mut finished).await?;
+        let kept = self.keeping.keep(&mut finished).await?;
         finished.ignored.extend(self.request.ignored);
-        let gateway = gateway_member(&finished, continuation.as_deref());
-        Ok(self.frame.whole(&finished, self.as_function, &gateway).to_string().into())
+        let gateway = gateway_member(&finished, kept.continuation.as_deref());
+        Ok(self.frame.whole(&finished, kept.calls, &gateway).to_string().into())
     }
 
     fn stream(self) -> CompletionStream {
@@ -358,9 +390,9 @@ impl Work {
                 Ok(finished) => finished,
                 Err(error) => return Err(keeping.interrupted(error, &journal).await),
             };
-            let continuation = keeping.keep(&mut finished).await?;
+            let kept = keeping.keep(&mut finished).await?;
             finished.ignored.extend(ignored);
-            Ok((finished, continuation))
+            Ok((finished, kept))
         };
         let mut has_begun = false;
         let items = Interleaved::new(run, events).flat_map(move |step| {
@@ -377,8 +409,9 @@ impl Work {
                 Step::Message(Event::CallBegins { .. } | Event::CallEnds(_) | Event::RoundEnds { .. }) => {
                     Vec::new()
                 }
-                Step::Done(Ok((finished, continuation))) => {
-                    frame.end(&finished, include_usage, &gateway_member(&finished, continuation.as_deref()))
+                Step::Done(Ok((finished, kept))) => {
+                    let gateway = gateway_member(&finished, kept.continuation.as_deref());
+                    frame.end(&finished, kept.calls, include_usage, &gateway)
                 }
                 Step::Done(Err(error)) => {
                     items.push(StreamItem::Failed(error));

@@ -1,5 +1,7 @@
 //! Reading a request of Chat Completions.
 
+use std::borrow::Cow;
+
 use gateway_dialects::requests::ToolChoice;
 use http::HeaderMap;
 use serde_json::{Map, Value};
@@ -55,7 +57,7 @@ pub struct BadRequest {
     /// What to say.
     pub message: String,
     /// The member that is wrong.
-    pub param: Option<&'static str>,
+    pub param: Option<Cow<'static, str>>,
 }
 
 impl WantedTools {
@@ -80,7 +82,7 @@ impl WantedTools {
 
 impl BadRequest {
     pub(crate) fn new(param: &'static str, message: impl Into<String>) -> Self {
-        Self { message: message.into(), param: Some(param) }
+        Self { message: message.into(), param: Some(param.into()) }
     }
 }
 
@@ -124,12 +126,7 @@ impl CompletionRequest {
                 .map(|function| serde_json::json!({"type": "function", "function": function})),
         );
         let choice = members.remove("tool_choice").or_else(|| members.remove("function_call"));
-        let tool_choice = match choice {
-            None => ToolChoice::Auto,
-            Some(given) => ToolChoice::read(&given).ok_or_else(|| {
-                BadRequest::new("tool_choice", format!("\"tool_choice\" cannot be {given}"))
-            })?,
-        };
+        let tool_choice = choice.as_ref().map_or(ToolChoice::Auto, ToolChoice::read);
         let usage = members.get("stream_options").and_then(|options| options.get("include_usage"));
         let include_usage = usage.and_then(Value::as_bool).unwrap_or(false);
         let (continuation, call_events) = take_gateway(&mut members)?;
@@ -157,6 +154,24 @@ impl CompletionRequest {
         self.call_events |= text(EVENTS).is_some_and(|text| text == "calls");
     }
 
+    /// Checks what the loop has to read of the messages. The transparent proxy leaves that to the API.
+    pub(crate) fn check_messages(&self) -> Result<(), BadRequest> {
+        const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+        if self.messages.is_empty() {
+            return Err(BadRequest::new("messages", "\"messages\" is empty: send one message at least"));
+        }
+        for (index, message) in self.messages.iter().enumerate() {
+            let wrong = match message.get("role") {
+                Some(Value::String(role)) if ROLES.contains(&role.as_str()) => continue,
+                Some(given) => format!("cannot be {given}: use one of {}", ROLES.join(", ")),
+                None => format!("is missing: use one of {}", ROLES.join(", ")),
+            };
+            let param = format!("messages[{index}].role");
+            return Err(BadRequest { message: format!("\"{param}\" {wrong}"), param: Some(param.into()) });
+        }
+        Ok(())
+    }
+
     /// Whether the body has to reach the model as it came: nothing in it is for the gateway.
     pub(crate) fn is_plain(&self) -> bool {
         self.continuation.is_none() && !self.call_events
@@ -174,13 +189,21 @@ impl CompletionRequest {
     }
 }
 
-/// Takes what the loop cannot do: it follows one reply, so more than one is not asked for.
+/// Takes what the loop cannot do: it follows one reply, so more than one is not asked for, and it writes the answer anew, so there are no
+/// probabilities of its tokens.
 fn take_ignored(members: &mut Map<String, Value>) -> Vec<String> {
-    if members.get("n").and_then(Value::as_u64).is_none_or(|count| count < 2) {
-        return Vec::new();
+    let mut ignored = Vec::new();
+    if members.get("n").and_then(Value::as_u64).is_some_and(|count| count > 1) {
+        members.remove("n");
+        ignored.push("n".to_owned());
     }
-    members.remove("n");
-    vec!["n".to_owned()]
+    for name in ["logprobs", "top_logprobs"] {
+        let asked = members.remove(name);
+        if asked.is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false))) {
+            ignored.push(name.to_owned());
+        }
+    }
+    ignored
 }
 
 /// Takes our members out of `gateway`; those of others stay.
@@ -243,18 +266,46 @@ mod tests {
             (r#"{"messages":[],"model":1}"#, Some("model")),
             (r#"{"messages":[],"stream":"yes"}"#, Some("stream")),
             (r#"{"messages":[],"tools":{}}"#, Some("tools")),
-            (r#"{"messages":[],"tool_choice":"perhaps"}"#, Some("tool_choice")),
             (r#"{"messages":[],"gateway":{"continue":1}}"#, Some("gateway")),
             (r#"{"messages":[],"gateway":{"events":true}}"#, Some("gateway")),
         ] {
             assert_eq!(
-                CompletionRequest::read(body.as_bytes()).map(drop).unwrap_err().param,
+                CompletionRequest::read(body.as_bytes()).map(drop).unwrap_err().param.as_deref(),
                 param,
                 "{body}"
             );
         }
         let read = CompletionRequest::read(br#"{"messages":[],"x":{"y":[1]},"temperature":0}"#).unwrap();
         assert_eq!(Value::Object(read.settings), serde_json::json!({"x": {"y": [1]}, "temperature": 0}));
+    }
+
+    #[test]
+    fn messages_without_a_role_are_refused_with_their_index() {
+        for (messages, param) in [
+            ("[]", Some("messages")),
+            (r#"[{"content":"x"}]"#, Some("messages[0].role")),
+            (r#"[{"role":"user","content":"x"},{"role":"ipython"}]"#, Some("messages[1].role")),
+            (r#"[{"role":1}]"#, Some("messages[0].role")),
+            (r#"[{"role":"developer"},{"role":"user"},{"role":"function"}]"#, None),
+        ] {
+            let body = format!(r#"{{"messages":{messages}}}"#);
+            let checked = CompletionRequest::read(body.as_bytes()).unwrap().check_messages();
+            assert_eq!(checked.err().and_then(|bad| bad.param).as_deref(), param, "{messages}");
+        }
+    }
+
+    #[test]
+    fn what_the_loop_cannot_do_is_not_sent() {
+        for (members, ignored) in [
+            (r#""n":1,"logprobs":false"#, &[][..]),
+            (r#""n":2"#, &["n"]),
+            (r#""logprobs":true,"top_logprobs":3,"n":3"#, &["n", "logprobs", "top_logprobs"]),
+            (r#""logprobs":null"#, &[]),
+        ] {
+            let read = CompletionRequest::read(format!(r#"{{"messages":[],{members}}}"#).as_bytes()).unwrap();
+            assert_eq!(read.ignored, ignored, "{members}");
+            assert!(!read.settings.contains_key("logprobs"), "{members}");
+        }
     }
 
     #[test]

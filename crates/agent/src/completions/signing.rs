@@ -19,16 +19,22 @@ const CONTINUATIONS: &[u8] = b"mcp-tool-gateway continuation\0";
 const SHOWN: usize = 12;
 
 /// The id of the call `index` of a turn.
-pub(super) fn signed(key: &[u8; 32], turn: &[u8], index: u8) -> String {
-    let claims = [turn, &[index]].concat();
+pub(super) fn signed(key: &[u8; 32], turn: &[u8], index: u16) -> String {
+    let claims = [turn, &index.to_be_bytes()].concat();
     format!("{SIGNED}{}", BASE64.encode(with_mac(key, IDS, &claims)))
 }
 
-/// The turn of an id, if we signed it.
-pub(super) fn verified(key: &[u8; 32], id: &str) -> Option<[u8; 16]> {
+/// The turn of an id and the index of the call in it, if we signed it.
+pub(super) fn verified(key: &[u8; 32], id: &str) -> Option<([u8; 16], usize)> {
     let bytes = BASE64.decode(id.strip_prefix(SIGNED)?).ok()?;
-    let claims: [u8; 17] = claims_of(key, IDS, &bytes)?;
-    claims.get(..16)?.try_into().ok()
+    if let Some(claims) = claims_of::<18>(key, IDS, &bytes) {
+        let (turn, index) = claims.split_at(16);
+        return Some((turn.try_into().ok()?, u16::from_be_bytes(index.try_into().ok()?).into()));
+    }
+    // Ids of earlier versions have one byte for the index.
+    let claims = claims_of::<17>(key, IDS, &bytes)?;
+    let (turn, index) = claims.split_at(16);
+    Some((turn.try_into().ok()?, index.first().copied()?.into()))
 }
 
 /// The continuation of a turn.
@@ -74,7 +80,7 @@ mod tests {
     fn ids_are_known_again_and_cannot_be_changed() {
         let (key, turn) = ([7; 32], [9; 16]);
         let id = signed(&key, &turn, 3);
-        assert_eq!(verified(&key, &id), Some(turn));
+        assert_eq!(verified(&key, &id), Some((turn, 3)));
         assert_eq!(verified(&[8; 32], &id), None);
         assert_ne!(id, signed(&key, &turn, 4));
         let last = id.chars().last().unwrap();
@@ -84,6 +90,17 @@ mod tests {
             assert_eq!(verified(&key, odd), None, "{odd}");
         }
         assert!(id.len() <= 64, "{id}");
+    }
+
+    #[test]
+    fn no_two_calls_of_a_turn_have_one_id_and_older_ids_are_known() {
+        let (key, turn) = ([7; 32], [9; 16]);
+        for index in [0, 254, 255, 256, 257, u16::MAX] {
+            assert_eq!(verified(&key, &signed(&key, &turn, index)), Some((turn, index.into())));
+        }
+        let claims = [&turn[..], &[200]].concat();
+        let older = format!("{SIGNED}{}", BASE64.encode(with_mac(&key, IDS, &claims)));
+        assert_eq!(verified(&key, &older), Some((turn, 200)));
     }
 
     #[test]

@@ -5,22 +5,17 @@
 //! store, so this works after a restart too.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use gateway_dialects::calls::{CallId, ToolCall};
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::history::{Block, Content, Conversation, Message, Role, TranslatedTools, from_dialect};
 use gateway_dialects::results::IdMap;
-use gateway_runtime::context::{RequestContext, random_id};
-use gateway_store::conversations::ConversationStore;
+use gateway_runtime::context::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::OnceCell;
 
 use super::BadRequest;
+use super::kept_turns::{KeptTurns, ReadError, TurnId, WaitingTurn};
 use super::signing::{SIGNED, continuation, continued, signed, verified};
 use crate::chat_dialect::chat_dialect;
 use crate::error::AgentError;
@@ -30,38 +25,12 @@ use crate::store::Store;
 /// How many continuations of one conversation follow each other at most.
 const MOST_IN_A_ROW: usize = 100;
 
-/// How long a caller may take to come back.
-const LIFE: Duration = Duration::from_hours(24 * 7);
-
-/// How long the key is kept.
-const KEY_LIFE: Duration = Duration::from_hours(24 * 365 * 10);
-
-/// Where the key is kept.
-const KEY: &str = "completions/key";
+/// Bytes of turns that are put back into one request. An id is short, and the turn behind it need not be.
+const RESTORED_BYTES: usize = 8 << 20;
 
 /// Turns that wait for their caller.
 #[derive(Clone, Debug)]
-pub(super) struct Turns {
-    store: Store,
-    key: Arc<OnceCell<[u8; 32]>>,
-}
-
-/// A turn that waits.
-#[derive(Debug, Serialize, Deserialize)]
-struct WaitingTurn {
-    /// Who may come back.
-    owner: Option<String>,
-    /// What was said since the caller's last message.
-    added: Vec<Message>,
-    /// The ids that the model gave to the calls of the caller, in the order of ours.
-    ids: Vec<String>,
-    /// The continuation that the request brought: what it puts back comes before this.
-    #[serde(default)]
-    after: Option<String>,
-    /// Where it belongs if it waits for a continuation.
-    #[serde(default)]
-    stopped: Option<Stopped>,
-}
+pub(super) struct Turns(KeptTurns);
 
 /// Where a turn that reached a bound belongs.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,7 +51,7 @@ impl Stopped {
 
 impl Turns {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, key: Arc::default() }
+        Self(KeptTurns::new(store))
     }
 
     /// Keeps a turn, and gives the calls that the caller runs the ids under which it comes back.
@@ -95,9 +64,10 @@ impl Turns {
     ) -> Result<(), AgentError> {
         let ids = calls.iter().map(|call| call.id.as_str().to_owned()).collect();
         let waiting = WaitingTurn { owner: owner_of(context), added, ids, after, stopped: None };
-        let (key, turn) = self.write(&waiting).await?;
+        let (key, turn) = (self.0.key().await?, self.0.write(&waiting).await?);
         for (index, call) in calls.iter_mut().enumerate() {
-            let index = u8::try_from(index).unwrap_or(u8::MAX);
+            let index = u16::try_from(index)
+                .map_err(|_| AgentError::Journal("the turn has more calls than ids".to_owned()))?;
             call.id = CallId::Given(signed(&key, &turn, index));
         }
         Ok(())
@@ -113,16 +83,7 @@ impl Turns {
     ) -> Result<String, AgentError> {
         let ids = Vec::new();
         let waiting = WaitingTurn { owner: owner_of(context), added, ids, after, stopped: Some(stopped) };
-        let (key, turn) = self.write(&waiting).await?;
-        Ok(continuation(&key, &turn))
-    }
-
-    async fn write(&self, waiting: &WaitingTurn) -> Result<([u8; 32], [u8; 16]), AgentError> {
-        let turn = random_id().into_bytes();
-        let value = serde_json::to_vec(waiting).map_err(|error| AgentError::Journal(error.to_string()))?;
-        let key = self.key().await?;
-        self.store().await?.keep(&name_of(&turn), &value, LIFE).await.map_err(journal)?;
-        Ok((key, turn))
+        Ok(continuation(&self.0.key().await?, &self.0.write(&waiting).await?))
     }
 
     /// The history of a request, with everything that ran here in its place.
@@ -132,30 +93,39 @@ impl Turns {
         continuation: Option<String>,
         context: &RequestContext,
     ) -> Result<History, RestoreError> {
-        let mut restoring = Restoring::default();
+        if continuation.is_none() && !messages.iter().any(is_ours) {
+            return Ok(History::of_chat(messages));
+        }
+        let mut restoring = Restoring::new(self.0.key().await?);
+        let mut room = RESTORED_BYTES;
         // Continuations; the newest is the last.
         let mut wanted = Vec::new();
         for message in &messages {
             let Some(first) = signed_ids(message).next() else { continue };
-            let Some((turn, waiting)) = self.waiting(first, context).await? else {
-                // Signed by us and too old: what the caller has is all there is.
-                restoring.expired.extend(signed_ids(message).map(str::to_owned));
-                continue;
-            };
-            // A turn after a continuation needs it again, though the caller need not know.
-            wanted.extend(waiting.after);
-            let key = self.key().await?;
-            for (index, original) in waiting.ids.into_iter().enumerate() {
-                let index = u8::try_from(index).unwrap_or(u8::MAX);
-                restoring.names.insert(signed(&key, &turn, index), original);
+            let (turn, _) = verified(&restoring.key, first).ok_or_else(|| forged(first))?;
+            if !restoring.ids.contains_key(&turn) && !restoring.expired.contains(&turn) {
+                match self.waiting(&turn, context, &mut room).await? {
+                    Some(waiting) => {
+                        // A turn after a continuation needs it again, though the caller need not know.
+                        wanted.extend(waiting.after);
+                        restoring.ids.insert(turn, waiting.ids);
+                        restoring.turns.insert(first.to_owned(), waiting.added);
+                    }
+                    // Signed by us and too old: what the caller has is all there is.
+                    None => {
+                        restoring.expired.insert(turn);
+                    }
+                }
+            } else if restoring.ids.contains_key(&turn) && !restoring.turns.contains_key(first) {
+                // The caller has written the calls of one turn as several messages.
+                restoring.parts.insert(first.to_owned());
             }
-            if let Some(foreign) = signed_ids(message).find(|id| !restoring.names.contains_key(*id)) {
+            if let Some(foreign) = signed_ids(message).find(|id| !restoring.is_of(id, &turn)) {
                 return Err(forged(foreign).into());
             }
-            restoring.turns.insert(first.to_owned(), waiting.added);
         }
         if continuation.is_some() || !wanted.is_empty() {
-            restoring.stopped = self.stopped(continuation, wanted, &messages, context).await?;
+            restoring.stopped = self.stopped(continuation, wanted, &messages, (context, &mut room)).await?;
         }
         Ok(History::of_segments(in_call_order(restoring.segments(messages)?)))
     }
@@ -166,11 +136,11 @@ impl Turns {
         asked: Option<String>,
         mut wanted: Vec<String>,
         messages: &[Value],
-        context: &RequestContext,
+        (context, room): (&RequestContext, &mut usize),
     ) -> Result<HashMap<usize, PutBack>, RestoreError> {
         let mut found: HashMap<usize, PutBack> = HashMap::new();
         let mut seen = HashSet::new();
-        let key = self.key().await?;
+        let key = self.0.key().await?;
         wanted.extend(asked.clone());
         // From the newest to the oldest, so that of several equal texts each finds its own.
         let mut end = messages.len();
@@ -179,7 +149,7 @@ impl Turns {
             if !seen.insert(turn) {
                 continue;
             }
-            let value = match self.store().await?.kept(&name_of(&turn)).await.map_err(journal)? {
+            let value = match self.read(&turn, room).await? {
                 Some(value) => value,
                 None if asked.as_ref() == Some(&text) => return Err(no_continuation().into()),
                 // Too old: what the caller has of it is all there is.
@@ -200,56 +170,41 @@ impl Turns {
         Ok(found)
     }
 
-    /// The turn that an id belongs to; `None` if it is not kept any more.
+    /// A turn that waits for results; `None` if it is not kept any more.
     async fn waiting(
         &self,
-        id: &str,
+        turn: &TurnId,
         context: &RequestContext,
-    ) -> Result<Option<([u8; 16], WaitingTurn)>, RestoreError> {
-        let key = self.key().await?;
-        let turn = verified(&key, id).ok_or_else(|| forged(id))?;
-        let store = self.store().await?;
-        let Some(value) = store.kept(&name_of(&turn)).await.map_err(journal)? else { return Ok(None) };
-        let waiting: WaitingTurn = serde_json::from_slice(&value).map_err(|_| forged(id))?;
-        if waiting.owner != owner_of(context) {
-            return Err(forged(id).into());
-        }
-        Ok(Some((turn, waiting)))
+        room: &mut usize,
+    ) -> Result<Option<WaitingTurn>, RestoreError> {
+        let Some(value) = self.read(turn, room).await? else { return Ok(None) };
+        let waiting = serde_json::from_slice(&value).ok();
+        let waiting = waiting.filter(|waiting: &WaitingTurn| waiting.owner == owner_of(context));
+        waiting.map(Some).ok_or_else(|| not_given().into())
     }
 
-    async fn store(&self) -> Result<&Arc<dyn ConversationStore>, AgentError> {
-        self.store.get().await.map_err(journal)
-    }
-
-    /// The key that ids are signed with: made once for a store, so that all who share it know each other's ids.
-    async fn key(&self) -> Result<[u8; 32], AgentError> {
-        let key = self.key.get_or_try_init(|| async {
-            let store = self.store().await?;
-            if let Some(key) = store.kept(KEY).await.map_err(journal)?
-                && let Ok(key) = key.try_into()
-            {
-                return Ok(key);
-            }
-            let mut fresh = [0; 32];
-            getrandom::fill(&mut fresh).map_err(|error| AgentError::Journal(error.to_string()))?;
-            store.keep(KEY, &fresh, KEY_LIFE).await.map_err(journal)?;
-            // Another gateway may have been later: whoever was last is right.
-            let kept = store.kept(KEY).await.map_err(journal)?;
-            Ok::<_, AgentError>(kept.and_then(|key| key.try_into().ok()).unwrap_or(fresh))
-        });
-        key.await.copied()
+    /// The bytes of a turn, as far as the request has room for them.
+    async fn read(&self, turn: &TurnId, room: &mut usize) -> Result<Option<Vec<u8>>, RestoreError> {
+        let value = self.0.read(turn, *room).await.map_err(|error| match error {
+            ReadError::TooLong => RestoreError::Request(too_long()),
+            ReadError::Store(error) => RestoreError::Agent(error),
+        })?;
+        *room = room.saturating_sub(value.as_ref().map_or(0, Vec::len));
+        Ok(value)
     }
 }
 
 /// What is put back for a request.
-#[derive(Default)]
 struct Restoring {
-    /// The ids of calls whose results the caller brings, and what the model called them.
-    names: HashMap<String, String>,
-    /// Ids of calls whose turn is not kept any more.
-    expired: HashSet<String>,
+    key: [u8; 32],
+    /// The ids that the model gave to the calls of each turn.
+    ids: HashMap<TurnId, Vec<String>>,
+    /// Turns that are not kept any more.
+    expired: HashSet<TurnId>,
     /// What ran beside calls of the caller, by the first id of the message that has them.
     turns: HashMap<String, Vec<Message>>,
+    /// The first ids of messages with further calls of a turn that has been put back whole.
+    parts: HashSet<String>,
     /// What ran before a bound was reached, by the index of the message.
     stopped: HashMap<usize, PutBack>,
 }
@@ -263,6 +218,36 @@ struct PutBack {
 }
 
 impl Restoring {
+    fn new(key: [u8; 32]) -> Self {
+        Self {
+            key,
+            ids: HashMap::new(),
+            expired: HashSet::new(),
+            turns: HashMap::new(),
+            parts: HashSet::new(),
+            stopped: HashMap::new(),
+        }
+    }
+
+    /// Whether an id is of a call of this turn.
+    fn is_of(&self, id: &str, turn: &TurnId) -> bool {
+        let Some((of, index)) = verified(&self.key, id) else { return false };
+        of == *turn && self.ids.get(turn).is_none_or(|ids| index < ids.len())
+    }
+
+    /// What the model called a call whose result the caller brings; `None` if its turn is not kept any more, or the id is not ours.
+    fn original(&self, id: &str) -> Result<Option<&str>, BadRequest> {
+        if !id.starts_with(SIGNED) {
+            return Ok(None);
+        }
+        let (turn, index) = verified(&self.key, id).ok_or_else(|| forged(id))?;
+        if self.expired.contains(&turn) {
+            return Ok(None);
+        }
+        let known = self.ids.get(&turn).and_then(|ids| ids.get(index));
+        known.map(|original| Some(original.as_str())).ok_or_else(|| forged(id))
+    }
+
     fn segments(mut self, messages: Vec<Value>) -> Result<Vec<Segment>, BadRequest> {
         let mut segments = Segments::default();
         let count = messages.len();
@@ -275,16 +260,16 @@ impl Restoring {
             }
             if message["role"] == "tool" {
                 let id = message["tool_call_id"].as_str().unwrap_or_default();
-                match self.names.get(id) {
+                match self.original(id)? {
                     Some(original) => segments.neutral(vec![result_message(&message, original)]),
-                    None if id.starts_with(SIGNED) && !self.expired.contains(id) => return Err(forged(id)),
                     None => segments.plain.push(message),
                 }
                 continue;
             }
-            let turn = signed_ids(&message).next().and_then(|first| self.turns.remove(first));
-            match turn {
+            let first = signed_ids(&message).next();
+            match first.and_then(|first| self.turns.remove(first)) {
                 Some(added) => segments.neutral(added),
+                None if first.is_some_and(|first| self.parts.contains(first)) => {}
                 None => segments.plain.push(message),
             }
         }
@@ -347,9 +332,18 @@ impl From<AgentError> for RestoreError {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the form that `map_err` wants")]
-fn journal(error: gateway_store::conversations::ConversationError) -> AgentError {
-    AgentError::Journal(error.to_string())
+fn too_long() -> BadRequest {
+    let most = RESTORED_BYTES >> 20;
+    BadRequest::new(
+        "messages",
+        format!(
+            "the calls that ran here and belong to this history have more than {most} MiB: send fewer of its messages, or begin anew"
+        ),
+    )
+}
+
+fn not_given() -> BadRequest {
+    BadRequest::new("messages", "a tool call id of this gateway in the history was not given to this caller")
 }
 
 fn forged(id: &str) -> BadRequest {
@@ -364,10 +358,6 @@ fn forged(id: &str) -> BadRequest {
 
 fn owner_of(context: &RequestContext) -> Option<String> {
     context.caller.as_ref().map(ToString::to_string)
-}
-
-fn name_of(turn: &[u8]) -> String {
-    format!("completions/turn/{}", BASE64.encode(turn))
 }
 
 /// Whether a message of a request has a call or a result under an id of ours.

@@ -18,6 +18,15 @@ pub(super) struct Frame {
     head: Vec<u8>,
 }
 
+/// How calls of the caller's own tools are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallsAs {
+    /// As `tool_calls`.
+    ToolCalls,
+    /// As `function_call`, from before there were tools.
+    FunctionCall,
+}
+
 /// The end of a stream.
 pub(super) const DONE: &[u8] = b"data: [DONE]\n\n";
 
@@ -50,16 +59,26 @@ impl Frame {
     }
 
     /// The last chunks: calls of the caller's own tools, why it ended, and what it cost.
-    pub(super) fn end(&self, finished: &Finished, include_usage: bool, gateway: &Value) -> Vec<Bytes> {
+    pub(super) fn end(
+        &self,
+        finished: &Finished,
+        calls: CallsAs,
+        include_usage: bool,
+        gateway: &Value,
+    ) -> Vec<Bytes> {
         let mut chunks = Vec::new();
         for (index, call) in finished.handed_back.iter().enumerate() {
             let mut written = tool_call(call);
-            if let Some(members) = written.as_object_mut() {
-                members.insert("index".to_owned(), index.into());
-            }
-            chunks.push(self.chunk(json!({"tool_calls": [written]}).to_string().as_bytes(), None));
+            let delta = match calls {
+                CallsAs::FunctionCall => json!({"function_call": written["function"].take()}),
+                CallsAs::ToolCalls => {
+                    written["index"] = index.into();
+                    json!({"tool_calls": [written]})
+                }
+            };
+            chunks.push(self.chunk(delta.to_string().as_bytes(), None));
         }
-        chunks.push(self.chunk(b"{}", Some(finish_reason(&finished.stop))));
+        chunks.push(self.chunk(b"{}", Some(finish_reason(&finished.stop, calls))));
         let usage = include_usage.then(|| usage_of(finished.usage));
         // Who has to come back with a continuation gets it, asked for or not.
         if usage.is_some() || gateway.get("continuation").is_some() {
@@ -105,7 +124,7 @@ impl Frame {
     }
 
     /// The whole answer.
-    pub(super) fn whole(&self, finished: &Finished, as_function: bool, gateway: &Value) -> Value {
+    pub(super) fn whole(&self, finished: &Finished, calls: CallsAs, gateway: &Value) -> Value {
         let mut message = Map::new();
         message.insert("role".to_owned(), "assistant".into());
         let content = if finished.text.is_empty() { Value::Null } else { finished.text.clone().into() };
@@ -113,15 +132,20 @@ impl Frame {
         if !finished.reasoning.is_empty() {
             message.insert("reasoning_content".to_owned(), finished.reasoning.clone().into());
         }
-        let mut reason = finish_reason(&finished.stop);
-        if let ([call], true) = (finished.handed_back.as_slice(), as_function) {
-            message.insert("function_call".to_owned(), tool_call(call)["function"].take());
-            reason = "function_call";
-        } else if !finished.handed_back.is_empty() {
-            message.insert("tool_calls".to_owned(), finished.handed_back.iter().map(tool_call).collect());
+        match (finished.handed_back.as_slice(), calls) {
+            ([], _) => {}
+            ([call, ..], CallsAs::FunctionCall) => {
+                message.insert("function_call".to_owned(), tool_call(call)["function"].take());
+            }
+            (all, CallsAs::ToolCalls) => {
+                message.insert("tool_calls".to_owned(), all.iter().map(tool_call).collect());
+            }
         }
+        let reason = finish_reason(&finished.stop, calls);
+        // Another model may have answered than the one that was asked first.
+        let model = if finished.model.is_empty() { &self.model } else { &finished.model };
         json!({
-            "id": self.id, "object": "chat.completion", "created": self.created, "model": self.model,
+            "id": self.id, "object": "chat.completion", "created": self.created, "model": model,
             "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": reason}],
             "usage": usage_of(finished.usage), "gateway": gateway,
         })
@@ -182,18 +206,31 @@ fn parsed(arguments: &str) -> Value {
     serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into())
 }
 
-fn finish_reason(stop: &Stop) -> &'static str {
+fn finish_reason(stop: &Stop, calls: CallsAs) -> &'static str {
     match stop {
-        Stop::CallersTurn => "tool_calls",
+        Stop::CallersTurn => match calls {
+            CallsAs::ToolCalls => "tool_calls",
+            CallsAs::FunctionCall => "function_call",
+        },
         Stop::Cut(word) if word == "content_filter" => "content_filter",
         Stop::Cut(_) => "length",
         Stop::Answered | Stop::Limit(_) | Stop::Stuck(_) => "stop",
     }
 }
 
+/// A call of the caller's own tools, with what the model's API has beside it.
 fn tool_call(call: &ToolCall) -> Value {
-    let arguments = call.arguments.to_text();
-    json!({"id": call.id.as_str(), "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    let (id, arguments) = (call.id.as_str(), call.arguments.to_text());
+    let mut written = if call.extra.get("type").is_some_and(|kind| kind == "custom") {
+        json!({"id": id, "type": "custom", "custom": {"name": call.name, "input": arguments}})
+    } else {
+        json!({"id": id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    };
+    // Where a thought signature stands, which some clients send back.
+    if let Some(content) = call.extra.get("extra_content") {
+        written["extra_content"] = content.clone();
+    }
+    written
 }
 
 fn usage_of(usage: Usage) -> Value {

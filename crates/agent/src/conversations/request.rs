@@ -240,7 +240,11 @@ mod tests {
             (r#"{"message":"x","functions":[]}"#, Some("functions")),
             (r#"{"message":"x","function_call":"auto"}"#, Some("function_call")),
         ] {
-            assert_eq!(ChatRequest::read(body.as_bytes()).map(drop).unwrap_err().param, param, "{body}");
+            assert_eq!(
+                ChatRequest::read(body.as_bytes()).map(drop).unwrap_err().param.as_deref(),
+                param,
+                "{body}"
+            );
         }
         for body in ["[]", r#"{"title":1}"#, r#"{"name":"x"}"#] {
             assert!(read_title(body.as_bytes()).is_err(), "{body}");

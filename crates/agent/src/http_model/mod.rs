@@ -4,6 +4,7 @@ mod endpoint;
 mod refusal;
 mod reply;
 mod retry;
+mod secrets;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,22 +13,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
-use gateway_builtin::http_client::{self, header_secrets};
+use gateway_builtin::http_client;
 use gateway_config::{ModelKind, ModelSpec};
 use gateway_dialects::Dialect;
 use gateway_dialects::calls::text::Notations;
 use gateway_dialects::requests::{ModelRequest, RenderedRequest, render_request};
-use gateway_process::Secrets;
 use http::HeaderMap;
-use reqwest::{Client, Response};
+use reqwest::{Client, RequestBuilder, Response};
 use serde_json::value::RawValue;
+use url::Url;
 
 use self::reply::{ReplyReader, whole_reply};
 use self::retry::Patience;
+use self::secrets::KeySecrets;
 use crate::error::{ModelError, ModelFailure};
 use crate::model::{Answer, Ask, Model};
 
 pub(crate) use self::endpoint::{Endpoint, headers};
+pub(crate) use self::refusal::refused;
 
 /// A model behind an API.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ pub struct HttpModel {
     model: String,
     endpoint: Endpoint,
     headers: HeaderMap,
-    secrets: Arc<Secrets>,
+    secrets: Arc<KeySecrets>,
     dialects: ModelDialects,
     retries: u32,
     /// How long the API may send nothing.
@@ -71,7 +74,7 @@ impl HttpModel {
         client: Client,
     ) -> Result<Self, String> {
         let headers = endpoint::headers(spec)?;
-        let secrets = Arc::new(header_secrets(&headers));
+        let secrets = Arc::new(KeySecrets::of(&headers));
         Ok(Self {
             name: name.to_owned(),
             kind: spec.kind,
@@ -123,13 +126,31 @@ impl HttpModel {
         Ok(Answer { events: Box::pin(events), ignored })
     }
 
-    /// Sends a request that somebody else wrote, once, and gives the answer whatever it is. Headers of the configuration win over `headers`.
-    pub(crate) async fn forward(&self, body: Bytes, headers: HeaderMap) -> Result<Response, ModelError> {
+    /// Sends a request that somebody else wrote until the API takes it, as often as is allowed, and gives the last answer whatever it is.
+    /// Headers of the configuration win over `headers`.
+    pub(crate) async fn forward(&self, body: Bytes, headers: &HeaderMap) -> Result<Response, ModelError> {
         let url = self.endpoint.url(&self.model, false);
-        let request = self.client.post(url).headers(headers).headers(self.headers.clone()).body(body);
-        let response = tokio::time::timeout(self.timeout, request.send()).await;
-        let response = response.map_err(|_| self.error(ModelFailure::Timeout(self.timeout)))?;
-        response.map_err(|error| self.error(refusal::hidden(refusal::not_answered(error), &self.secrets)))
+        let mut patience = Patience::new(self.retries);
+        loop {
+            let request =
+                self.client.post(url.clone()).headers(headers.clone()).headers(self.headers.clone());
+            let answered = self.answered(request.body(body.clone()), &url).await;
+            let failure = match &answered {
+                Ok(response) => refused(response),
+                Err(failure) => Some(failure.clone()),
+            };
+            let pause = failure.and_then(|failure| patience.next_pause(&failure));
+            let Some(pause) = pause else { return answered.map_err(|failure| self.error(failure)) };
+            tracing::warn!(model = %self.name, ?pause, "A request to the model is passed on again.");
+            drop(answered);
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// An answer that no API should give.
+    pub(crate) async fn unexpected(&self, response: Response) -> ModelError {
+        let url = response.url().clone();
+        self.error(refusal::read(response, self.timeout, &self.secrets).await.asked_at(&url))
     }
 
     /// The body of such an answer, which may send nothing for as long as the API may.
@@ -150,12 +171,8 @@ impl HttpModel {
 
     /// The body of such an answer that says why there is none. Errors like to repeat the key that they do not accept.
     pub(crate) async fn error_body(&self, response: Response) -> ProxiedBody {
-        let read = refusal::first_bytes(response, self.timeout).await;
-        let hidden = match std::str::from_utf8(&read) {
-            Ok(text) => Bytes::from(self.secrets.hide(text.to_owned(), false)),
-            Err(_) => Bytes::from(self.secrets.hide_bytes(&read).into_owned()),
-        };
-        futures_util::stream::iter([Ok(hidden)]).boxed()
+        let read = refusal::first_bytes(response, self.timeout, &self.secrets).await;
+        futures_util::stream::iter([Ok(read)]).boxed()
     }
 
     /// Sends a request until the API takes it, as often as is allowed.
@@ -174,14 +191,19 @@ impl HttpModel {
 
     async fn send(&self, body: Bytes, stream: bool) -> Result<Response, ModelFailure> {
         let url = self.endpoint.url(&self.model, stream);
-        let request = self.client.post(url).headers(self.headers.clone()).body(body);
-        let response = tokio::time::timeout(self.timeout, request.send()).await;
-        let response = response.map_err(|_| ModelFailure::Timeout(self.timeout))?;
-        let response = response.map_err(refusal::not_answered)?;
+        let request = self.client.post(url.clone()).headers(self.headers.clone()).body(body);
+        let response = self.answered(request, &url).await?;
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(refusal::read(response, self.timeout).await)
+        Err(refusal::read(response, self.timeout, &self.secrets).await.asked_at(&url))
+    }
+
+    /// The answer to a request, once it begins.
+    async fn answered(&self, request: RequestBuilder, url: &Url) -> Result<Response, ModelFailure> {
+        let response = tokio::time::timeout(self.timeout, request.send()).await;
+        let response = response.map_err(|_| ModelFailure::Timeout(self.timeout))?;
+        response.map_err(|error| refusal::hidden(refusal::not_answered(error, url), &self.secrets))
     }
 }
 

@@ -1,18 +1,20 @@
 //! What an API says when it gives no reply.
 
+use std::io;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use gateway_builtin::http_client::explain;
-use gateway_process::Secrets;
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::Response;
 use serde_json::Value;
+use url::Url;
 
+use super::secrets::{KeySecrets, TextEnd};
 use crate::error::ModelFailure;
 
 /// Bytes of an error that are read.
@@ -22,10 +24,10 @@ const LONGEST: usize = 64 << 10;
 const SHOWN: usize = 500;
 
 /// Reads an answer that is no success.
-pub(super) async fn read(response: Response, timeout: Duration) -> ModelFailure {
+pub(super) async fn read(response: Response, timeout: Duration, secrets: &KeySecrets) -> ModelFailure {
     let status = response.status().as_u16();
     let retry_after = retry_after(response.headers(), Timestamp::now());
-    let body = first_bytes(response, timeout).await;
+    let body = first_bytes(response, timeout, secrets).await;
     let parsed: Option<Value> = serde_json::from_slice(&body).ok();
     let message = match status {
         // Whatever it says, it is not for those who do not follow.
@@ -33,6 +35,40 @@ pub(super) async fn read(response: Response, timeout: Duration) -> ModelFailure 
         _ => parsed.as_ref().and_then(message_of).unwrap_or_else(|| plain_text(&body, status)),
     };
     ModelFailure::Status { status, message, body: parsed.filter(Value::is_object).map(Box::new), retry_after }
+}
+
+/// An answer that is no success, without its words; `None` if it is one.
+pub(crate) fn refused(response: &Response) -> Option<ModelFailure> {
+    let status = response.status();
+    let retry_after = retry_after(response.headers(), Timestamp::now());
+    let message = explain_status(status.as_u16()).to_owned();
+    (!status.is_success()).then(|| ModelFailure::Status {
+        status: status.as_u16(),
+        message,
+        body: None,
+        retry_after,
+    })
+}
+
+impl ModelFailure {
+    /// The same with the address that was asked, where that may be what is wrong.
+    pub(super) fn asked_at(self, url: &Url) -> Self {
+        let Self::Status { status, message, body, retry_after } = self else { return self };
+        let is_about_address = matches!(status, 300..=399 | 401 | 403 | 404 | 405);
+        let message = match status {
+            404 if !url.path().contains("/v1") => {
+                format!("{message} (asked {}; most APIs want a `baseUrl` that ends in `/v1`)", shown(url))
+            }
+            _ if is_about_address => format!("{message} (asked {})", shown(url)),
+            _ => message,
+        };
+        Self::Status { status, message, body, retry_after }
+    }
+}
+
+/// An address without what may be secret in it.
+fn shown(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
 
 /// The words of an error in any API's shape.
@@ -49,9 +85,23 @@ pub(crate) fn message_of(body: &Value) -> Option<String> {
 }
 
 /// Why a request could not be sent, or was not answered.
-pub(super) fn not_answered(error: reqwest::Error) -> ModelFailure {
+pub(super) fn not_answered(error: reqwest::Error, url: &Url) -> ModelFailure {
     let what = if error.is_connect() { "cannot be reached" } else { "gave no answer" };
-    ModelFailure::Connection(format!("{what}: {}", explain(error)))
+    let reason = refused_connection(&error).map_or_else(|| explain(error), str::to_owned);
+    ModelFailure::Connection(format!("{what} at {}: {reason}", shown(url)))
+}
+
+/// The one reason that needs no chain of causes.
+fn refused_connection(error: &reqwest::Error) -> Option<&'static str> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::ConnectionRefused) {
+            return Some("connection refused");
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Why an answer ended too early.
@@ -80,8 +130,8 @@ fn plain_text(body: &[u8], status: u16) -> String {
     text.chars().take(SHOWN).collect()
 }
 
-/// The body of an answer, as far as it is read.
-pub(super) async fn first_bytes(response: Response, timeout: Duration) -> BytesMut {
+/// The body of an answer, as far as it is read, without the key: errors like to repeat what they do not accept.
+pub(super) async fn first_bytes(response: Response, timeout: Duration, secrets: &KeySecrets) -> Bytes {
     let mut body = BytesMut::new();
     let mut stream = response.bytes_stream();
     while body.len() < LONGEST {
@@ -90,8 +140,9 @@ pub(super) async fn first_bytes(response: Response, timeout: Duration) -> BytesM
             Ok(Some(Err(_)) | None) | Err(_) => break,
         }
     }
+    let end = if body.len() >= LONGEST { TextEnd::Cut } else { TextEnd::Whole };
     body.truncate(LONGEST);
-    body
+    secrets.hide_bytes(body.freeze(), end)
 }
 
 /// When the API wants to be asked again: a number of seconds, or a date.
@@ -110,14 +161,14 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 }
 
 /// The same failure without what must not be shown.
-pub(super) fn hidden(failure: ModelFailure, secrets: &Secrets) -> ModelFailure {
-    let hide = |text: String| secrets.hide(text, false);
+pub(super) fn hidden(failure: ModelFailure, secrets: &KeySecrets) -> ModelFailure {
+    let hide = |text: String| secrets.hide(text, TextEnd::Whole);
     match failure {
         ModelFailure::Status { status, message, body, retry_after } => {
             // A body that shows a key is not passed on at all.
             let is_clean = |body: &Value| {
                 let text = body.to_string();
-                secrets.hide(text.clone(), false) == text
+                secrets.hide(text.clone(), TextEnd::Whole) == text
             };
             ModelFailure::Status {
                 status,

@@ -99,6 +99,23 @@ pub struct UnknownModel {
     pub known: Vec<String>,
 }
 
+/// Names that an error gives at most.
+const NAMED: usize = 20;
+
+impl UnknownModel {
+    /// What to say to a caller who cannot look into the configuration: with the names that there are, and when they are read.
+    pub(crate) fn with_names(&self) -> String {
+        if self.known.is_empty() {
+            return self.message.clone();
+        }
+        let mut names = self.known.iter().map(String::as_str).take(NAMED).collect::<Vec<_>>().join(", ");
+        if self.known.len() > NAMED {
+            names.push_str(", …");
+        }
+        format!("{}; there are: {names}. `models` of the configuration is read at the start", self.message)
+    }
+}
+
 /// How many models of entries that stand for several are kept ready.
 const BUILT: usize = 1_024;
 
@@ -232,7 +249,8 @@ impl Models {
 
     fn nothing_configured(&self) -> UnknownModel {
         let message = if self.entries.is_empty() {
-            "no model is configured: add one under \"models\""
+            "no model is configured: add one under \"models\" in the configuration file and start the gateway again; \
+             docs/guides/agent.md shows how"
         } else {
             "the request names no model, and \"loop.model\" is not set"
         };

@@ -183,8 +183,11 @@ impl<'a> Asking<'a> {
             Some((offered_in, offer)) if Arc::ptr_eq(offered_in, &dialect) => Arc::clone(offer),
             Some(_) | None => {
                 let questions = history.questions();
-                let offer = self.tools.offer(&dialect, &questions).await.map_err(AgentError::Tools)?;
-                let offer = Arc::new(offer);
+                let offer = self.tools.offer_to(model.name(), &dialect, &questions).await;
+                let offer = Arc::new(offer.map_err(AgentError::Tools)?);
+                let new = offer.notices.iter().filter(|notice| !self.notices.contains(notice));
+                let new: Vec<String> = new.cloned().collect();
+                self.notices.extend(new);
                 self.offered = Some((Arc::clone(&dialect), Arc::clone(&offer)));
                 offer
             }
@@ -276,6 +279,8 @@ impl<'a> Asking<'a> {
             self.notices.push(format!("{error}; model `{}` was asked", next.name()));
             self.current += 1;
             self.is_careful = false;
+            // It may take more tools, or fewer.
+            self.offered = None;
             return true;
         }
         false

@@ -208,7 +208,10 @@ async fn continuations_of_others_and_changed_ones_are_refused() {
     for (continuation, caller) in cases {
         let asked = request(&after(&text), Some(&json!(continuation)), false);
         let error = gateway.complete(&asked, None, caller).await.map(drop).unwrap_err();
-        assert!(matches!(&error, CompletionError::Request(bad) if bad.param == Some("gateway")), "{error}");
+        assert!(
+            matches!(&error, CompletionError::Request(bad) if bad.param.as_deref() == Some("gateway")),
+            "{error}"
+        );
     }
     assert_eq!(server.requests().len(), 1, "the model was not asked");
 }

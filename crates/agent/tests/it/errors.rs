@@ -25,7 +25,7 @@ fn check(error: &CompletionError, message: &str, kind: &str, param: Option<&str>
 
 #[test]
 fn wrong_requests_name_the_member() {
-    let bad = BadRequest { message: "\"model\" must be a text".to_owned(), param: Some("model") };
+    let bad = BadRequest { message: "\"model\" must be a text".to_owned(), param: Some("model".into()) };
     check(&bad.into(), "\"model\" must be a text", "invalid_request_error", Some("model"), None);
 }
 
@@ -127,4 +127,33 @@ fn a_conversation_that_is_too_long_has_the_code_that_clients_look_for() {
         let written = model(ModelFailure::Status { status: 400, message, body, retry_after: None }).body();
         assert_eq!(written["error"]["code"], "context_length_exceeded", "{written}");
     }
+}
+
+#[test]
+fn a_refused_key_or_address_is_said_to_be_the_models() {
+    let own = json!({"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": "invalid_api_key"}});
+    for code in [401, 403, 404] {
+        let written = status(code, Some(own.clone())).body();
+        let message = format!("model `m`: answered {code}: No.");
+        let expected = json!({"message": message, "type": "invalid_request_error", "param": null, "code": "invalid_api_key"});
+        assert_eq!(written["error"], expected);
+    }
+}
+
+#[test]
+fn wrong_names_of_groups_are_the_callers() {
+    let unknown = Failure::UnknownGroup { message: "no group `x`".to_owned(), known: Vec::new() };
+    let written = CompletionError::from(AgentError::Tools(unknown)).body();
+    assert_eq!(written["error"]["type"], "invalid_request_error", "{written}");
+}
+
+#[test]
+fn an_unknown_model_is_answered_with_those_that_there_are() {
+    let unknown = UnknownModel {
+        message: "no model is called `x`".to_owned(),
+        known: vec!["a".to_owned(), "b".to_owned()],
+    };
+    let message =
+        "no model is called `x`; there are: a, b. `models` of the configuration is read at the start";
+    check(&unknown.into(), message, "invalid_request_error", Some("model"), Some("model_not_found"));
 }

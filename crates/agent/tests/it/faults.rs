@@ -53,8 +53,8 @@ fn expected(fault: Fault, streamed: bool) -> (Outcome, &'static str) {
         Fault::UnknownModel => (Outcome::Status(404), "answered 404: "),
         Fault::HtmlBadGateway => (Outcome::Status(502), "answered 502: a proxy in front of it"),
         Fault::Redirect => (Outcome::Status(307), "answered 307: the address redirects"),
-        Fault::ConnectionRefused => (Outcome::Connection, "cannot be reached: "),
-        Fault::ClosedBeforeHeaders => (Outcome::Connection, "gave no answer: "),
+        Fault::ConnectionRefused => (Outcome::Connection, "cannot be reached at "),
+        Fault::ClosedBeforeHeaders => (Outcome::Connection, "gave no answer at "),
         Fault::ClosedInChunk | Fault::ClosedInArguments => (Outcome::Connection, "broke off: "),
         Fault::NoTerminalEvent | Fault::ContentLengthTooShort if streamed => (Outcome::Connection, ended),
         Fault::NoTerminalEvent | Fault::ContentLengthTooShort | Fault::MalformedJson => {

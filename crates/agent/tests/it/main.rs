@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong here is the test's failure")]
 
 mod call_events;
+mod caller_tools;
 mod cancel;
 mod caps;
 mod careful;

@@ -1,7 +1,7 @@
 //! Turns with calls of the gateway's tools and of the caller's.
 
 use gateway_agent::completions::CompletionError;
-use gateway_testkit::models::{Reply, Script, Wire};
+use gateway_testkit::models::{ModelServer, Reply, Script, Wire};
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, strict_model};
@@ -104,7 +104,10 @@ async fn changed_ids_and_those_of_others_are_refused_and_foreign_ones_pass() {
     for (call, caller) in [(&changed, None), (&call, Some("somebody else"))] {
         let second = request(&with_result(call, "found"), false);
         let error = gateway.complete(&second, Some("auto"), caller).await.map(drop).unwrap_err();
-        assert!(matches!(&error, CompletionError::Request(bad) if bad.param == Some("messages")), "{error}");
+        assert!(
+            matches!(&error, CompletionError::Request(bad) if bad.param.as_deref() == Some("messages")),
+            "{error}"
+        );
     }
     // A result under a signed id whose call is not there.
     let stray = request(
@@ -159,4 +162,116 @@ async fn a_tool_of_the_caller_that_is_called_like_ours_for_long_results_stays_th
     let last = server.requests().pop().unwrap();
     let named = last.tools().iter().filter(|tool| tool.name == "read_result").count();
     assert_eq!(named, 1, "{}", last.body["tools"]);
+}
+
+/// The caller's part of a reply with many calls, and what the model is sent when it comes back.
+async fn there_and_back(server: &ModelServer, message: Option<Value>) -> Value {
+    let gateway = Gateway::over(Wire::Chat, server);
+    let mut asked = request(&json!([{"role": "user", "content": "Go"}]), false);
+    let first = gateway.whole(&asked, Some("auto")).await.unwrap();
+    let given = first["choices"][0]["message"].clone();
+    let calls = given["tool_calls"].as_array().unwrap().clone();
+    let results = calls.iter().enumerate().map(
+        |(index, call)| json!({"role": "tool", "tool_call_id": call["id"], "content": format!("r{index}")}),
+    );
+    let mut messages = vec![asked["messages"][0].clone(), message.unwrap_or(given)];
+    messages.extend(results);
+    asked["messages"] = messages.into();
+    gateway.whole(&asked, Some("auto")).await.unwrap();
+    server.requests().pop().unwrap().body["messages"].take()
+}
+
+#[tokio::test]
+async fn each_of_many_calls_has_an_id_of_its_own() {
+    let mut reply = Reply::new().call("a1", "add", json!({"a": 1, "b": 2}));
+    for index in 0..300 {
+        reply = reply.call(format!("b{index}"), "lookup", json!({"key": format!("{index}")}));
+    }
+    let script = Script::new().reply(reply).last(Reply::new().text("Done."));
+    let server = strict_model(Wire::Chat, script).await;
+    let sent = there_and_back(&server, None).await;
+    for (index, message) in sent.as_array().unwrap().iter().skip(3).enumerate() {
+        let expected = (format!("b{index}"), format!("r{index}"));
+        let found = (message["tool_call_id"].as_str().unwrap(), message["content"].as_str().unwrap());
+        assert_eq!(found, (expected.0.as_str(), expected.1.as_str()));
+    }
+    assert_eq!(sent.as_array().unwrap().len(), 303);
+}
+
+/// A value of the store has a largest size, and a turn need not fit into one.
+#[tokio::test]
+async fn a_long_turn_is_kept_too() {
+    let long = "x".repeat(700_000);
+    let reply = Reply::new()
+        .call("a1", "add", json!({"a": 1, "b": 2}))
+        .call("b1", "lookup", json!({"key": long}))
+        .call("b2", "lookup", json!({"key": long}));
+    let script = Script::new().reply(reply).last(Reply::new().text("Done."));
+    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let short =
+        |id: &Value| json!({"id": id, "type": "function", "function": {"name": "lookup", "arguments": "{}"}});
+    let gateway = Gateway::over(Wire::Chat, &server);
+    let mut asked = request(&json!([{"role": "user", "content": "Go"}]), false);
+    let first = gateway.whole(&asked, Some("auto")).await.unwrap();
+    let ids: Vec<&Value> = first["choices"][0]["message"]["tool_calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| &call["id"])
+        .collect();
+    let result = |id: &Value| json!({"role": "tool", "tool_call_id": id, "content": "found"});
+    let said = json!({"role": "assistant", "tool_calls": [short(ids[0]), short(ids[1])]});
+    asked["messages"] = json!([asked["messages"][0], said, result(ids[0]), result(ids[1])]);
+    gateway.whole(&asked, Some("auto")).await.unwrap();
+    let sent = server.requests().pop().unwrap().body;
+    let arguments: Value =
+        serde_json::from_str(sent["messages"][1]["tool_calls"][2]["function"]["arguments"].as_str().unwrap())
+            .unwrap();
+    assert_eq!(arguments["key"].as_str().map(str::len), Some(long.len()));
+}
+
+/// An id is short, and the turn behind it need not be.
+#[tokio::test]
+async fn what_is_put_back_into_one_request_has_a_bound() {
+    let long = "x".repeat(900_000);
+    let reply =
+        Reply::new().call("a1", "add", json!({"a": 1, "b": 2})).call("b1", "lookup", json!({"key": long}));
+    let server = ModelServer::start(Wire::Chat, Script::new().last(reply)).await.unwrap();
+    let gateway = Gateway::over(Wire::Chat, &server);
+    let mut messages = vec![json!({"role": "user", "content": "Go"})];
+    let asked = request(&json!(messages), false);
+    for _ in 0..10 {
+        let first = gateway.whole(&asked, Some("auto")).await.unwrap();
+        let id = first["choices"][0]["message"]["tool_calls"][0]["id"].clone();
+        let call = json!({"id": id, "type": "function", "function": {"name": "lookup", "arguments": "{}"}});
+        messages.push(json!({"role": "assistant", "tool_calls": [call]}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": "found"}));
+    }
+    let error = gateway.whole(&request(&json!(messages), false), Some("auto")).await.map(drop).unwrap_err();
+    assert!(error.to_string().contains("more than 8 MiB"), "{error}");
+    assert!(matches!(error, CompletionError::Request(_)));
+}
+
+#[tokio::test]
+async fn the_calls_of_one_turn_may_come_back_as_several_messages() {
+    let reply = Reply::new()
+        .call("a1", "add", json!({"a": 1, "b": 2}))
+        .call("b1", "lookup", json!({"key": "x"}))
+        .call("b2", "lookup", json!({"key": "y"}));
+    let server = strict_model(Wire::Chat, Script::new().reply(reply).last(Reply::new().text("Done."))).await;
+    let gateway = Gateway::over(Wire::Chat, &server);
+    let mut asked = request(&json!([{"role": "user", "content": "Go"}]), false);
+    let first = gateway.whole(&asked, Some("auto")).await.unwrap();
+    let calls = first["choices"][0]["message"]["tool_calls"].as_array().unwrap().clone();
+    let mut messages = vec![asked["messages"][0].clone()];
+    for call in &calls {
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        messages.push(json!({"role": "tool", "tool_call_id": call["id"], "content": "found"}));
+    }
+    asked["messages"] = messages.into();
+    gateway.whole(&asked, Some("auto")).await.unwrap();
+    let sent = server.requests().pop().unwrap().body["messages"].take();
+    let ids: Vec<&str> =
+        sent.as_array().unwrap().iter().filter_map(|said| said["tool_call_id"].as_str()).collect();
+    assert_eq!(ids, ["a1", "b1", "b2"]);
 }

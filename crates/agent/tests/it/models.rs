@@ -8,6 +8,9 @@ use tokio::net::TcpListener;
 
 use crate::gateway::{Gateway, question, spec};
 
+const NOT_CONFIGURED: &str = "no model is configured: add one under \"models\" in the configuration file and start the gateway \
+    again; docs/guides/agent.md shows how";
+
 const KEY: &str = "sk-test-0123456789";
 
 fn fine() -> Script {
@@ -151,7 +154,7 @@ async fn an_unknown_name_gets_a_suggestion() {
 #[tokio::test]
 async fn without_models_the_error_says_what_to_do() {
     let gateway = gateway(Vec::new());
-    assert_eq!(refusal(&gateway, "m").await, "no model is configured: add one under \"models\"");
+    assert_eq!(refusal(&gateway, "m").await, NOT_CONFIGURED);
     assert_eq!(ids(&gateway).await, [""; 0]);
 }
 

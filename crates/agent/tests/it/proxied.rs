@@ -9,10 +9,10 @@ use gateway_runtime::context::RequestContext;
 use gateway_testkit::models::{Fault, ModelServer, Reply, Script, Step, Wire};
 use serde_json::{Value, json};
 
-use crate::gateway::{Gateway, headers, question};
+use crate::gateway::{Gateway, headers, question, spec};
 
 /// Wires whose API takes requests as callers write them.
-const PROXIED: [Wire; 4] = [Wire::Chat, Wire::Functions, Wire::Dial, Wire::Argo];
+const PROXIED: [Wire; 3] = [Wire::Chat, Wire::Dial, Wire::Argo];
 
 async fn proxied(gateway: &Gateway, body: impl Into<Bytes>) -> Result<Proxied, CompletionError> {
     proxied_with(gateway, body, []).await
@@ -104,11 +104,12 @@ async fn headers_of_the_answer_pass_only_where_they_are_for_the_caller() {
 }
 
 #[tokio::test]
-async fn refusals_pass_as_they_are_and_once() {
+async fn refusals_pass_as_they_are() {
     let body = "{\"error\" : {\"message\":\"No.\",\"type\":\"x\",\"new\":[1]}}";
-    for status in [400, 401, 404, 429, 500, 503] {
+    // What another request would not change is not repeated.
+    for (status, retries) in [(400, 3), (401, 3), (404, 3), (422, 3), (429, 0), (500, 0), (503, 0)] {
         let server = raw(Wire::Chat, status, "application/json", body).await;
-        let gateway = Gateway::with(Wire::Chat, &server, |config| config.models[0].retries = 3);
+        let gateway = Gateway::with(Wire::Chat, &server, |config| config.models[0].retries = retries);
         let answer = proxied(&gateway, question(false).to_string()).await.unwrap();
         assert_eq!(answer.status, status);
         assert_eq!(whole(answer).await, body, "{status}");
@@ -117,10 +118,82 @@ async fn refusals_pass_as_they_are_and_once() {
 }
 
 #[tokio::test]
+async fn what_passes_by_is_tried_again_before_the_first_byte() {
+    let script = Script::new()
+        .step(Step::fault(Fault::RateLimitedSeconds).retry_after(0))
+        .step(Step::fault(Fault::RateLimitedSeconds).retry_after(0))
+        .reply(Reply::new().text("42."));
+    let server = ModelServer::start(Wire::Chat, script).await.unwrap();
+    let gateway = Gateway::with(Wire::Chat, &server, |config| config.models[0].retries = 2);
+    let answer = proxied(&gateway, question(true).to_string()).await.unwrap();
+    assert_eq!(answer.status, 200);
+    assert!(whole(answer).await.ends_with("data: [DONE]\n\n"));
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    assert_eq!(requests[0].raw, requests[2].raw, "the same request again");
+}
+
+/// A gateway whose model `m` is at one server, and its fallback at another.
+fn with_fallback(first: &ModelServer, (wire, second): (Wire, &ModelServer)) -> Gateway {
+    Gateway::with(Wire::Chat, first, |config| {
+        config.models[0].fallbacks = vec!["m2".to_owned()];
+        config.models.push(spec("m2", wire, second));
+    })
+}
+
+#[tokio::test]
+async fn the_next_model_is_asked_where_one_gives_no_answer() {
+    let body = "{\"choices\": [ ]}";
+    for fault in
+        [Fault::Unavailable, Fault::ServerError, Fault::ClosedBeforeHeaders, Fault::ConnectionRefused]
+    {
+        let first = ModelServer::start(Wire::Chat, Script::new().fault(fault)).await.unwrap();
+        let second = raw(Wire::Chat, 200, "application/json", body).await;
+        let gateway = with_fallback(&first, (Wire::Chat, &second));
+        let answer = proxied(&gateway, question(false).to_string()).await.unwrap();
+        assert_eq!((answer.status, whole(answer).await.as_str()), (200, body), "{fault:?}");
+    }
+    // A refusal is an answer, and of two that give none the last one's passes.
+    for (status, expected, asked) in [(400, 400, 0), (503, 429, 1)] {
+        let first = raw(Wire::Chat, status, "application/json", "{}").await;
+        let second = raw(Wire::Chat, 429, "application/json", "{}").await;
+        let gateway = with_fallback(&first, (Wire::Chat, &second));
+        assert_eq!(proxied(&gateway, question(false).to_string()).await.unwrap().status, expected);
+        assert_eq!(second.requests().len(), asked);
+    }
+}
+
+#[tokio::test]
+async fn a_fallback_of_another_api_is_asked_by_the_loop() {
+    let first = ModelServer::start(Wire::Chat, Script::new().fault(Fault::Unavailable)).await.unwrap();
+    let second =
+        ModelServer::start(Wire::Messages, Script::new().last(Reply::new().text("42."))).await.unwrap();
+    let gateway = with_fallback(&first, (Wire::Messages, &second));
+    let answer = gateway.whole(&question(false), Some("none")).await.unwrap();
+    assert_eq!(answer["choices"][0]["message"]["content"], "42.");
+    assert_eq!(answer["model"], "m2");
+}
+
+#[tokio::test]
+async fn statuses_that_are_nothing_for_a_caller_are_errors() {
+    for status in [304, 307, 600, 999] {
+        let server = raw(Wire::Chat, status, "application/json", "").await;
+        let error = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.map(drop);
+        let Err(CompletionError::Agent(AgentError::Model(error))) = error else { panic!("{error:?}") };
+        assert!(
+            matches!(error.failure, ModelFailure::Status { status: given, .. } if given == status),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn redirects_are_not_followed() {
     let server = ModelServer::start(Wire::Chat, Script::new().fault(Fault::Redirect)).await.unwrap();
-    let answer = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.unwrap();
-    assert_eq!((answer.status, answer.headers.get("location")), (307, None));
+    let error = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.map(drop);
+    let Err(CompletionError::Agent(AgentError::Model(error))) = error else { panic!("{error:?}") };
+    let address = format!("(asked {}/chat/completions)", server.url());
+    assert!(error.to_string().contains("answered 307: ") && error.to_string().ends_with(&address), "{error}");
     assert_eq!(server.redirected(), []);
 }
 
@@ -134,14 +207,59 @@ async fn a_server_that_cannot_be_reached_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_an_error_in_the_body() {
+async fn a_stream_that_breaks_off_ends_with_an_error_and_its_last_event() {
     for fault in [Fault::ClosedInChunk, Fault::ClosedInArguments] {
         let server = ModelServer::start(Wire::Chat, Script::new().fault(fault)).await.unwrap();
         let answer = proxied(&Gateway::over(Wire::Chat, &server), question(true).to_string()).await.unwrap();
-        let pieces: Vec<Result<Bytes, String>> = answer.body.collect().await;
-        let (last, before) = pieces.split_last().unwrap();
-        assert!(last.is_err() && before.iter().all(Result::is_ok), "{fault:?}: {pieces:?}");
+        let text = whole(answer).await;
+        let events: Vec<&str> = text.trim_end().split("\n\n").collect();
+        let [.., error, "data: [DONE]"] = events.as_slice() else { panic!("{fault:?}: {text}") };
+        let error: Value = serde_json::from_str(error.strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(error["error"]["code"], "model_unreachable", "{fault:?}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_stream_without_a_last_event_gets_one() {
+    let chunk = |reason: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":{reason}}}]}}")
+    };
+    let done = "data: [DONE]\n\n";
+    let early = "data: {\"error\":{\"message\":\"model `m`: the stream ended before the reply did\",\"type\":\"server_error\",\
+                 \"param\":null,\"code\":\"model_unreachable\"}}\n\n";
+    for (sent, added) in [
+        (format!("{}\n\n{done}", chunk("null")), String::new()),
+        (format!("{}\n\ndata:[DONE]", chunk("null")), String::new()),
+        // Complete, only that its server has no such event.
+        (format!("{}\n\n", chunk("\"stop\"")), done.to_owned()),
+        (chunk("\"stop\""), format!("\n\n{done}")),
+        (format!("{}\r\n\r\n", chunk("null")), format!("{early}{done}")),
+        (format!("{}\n\ndata: {{\"cho", chunk("null")), format!("\n\n{early}{done}")),
+        (String::new(), format!("{early}{done}")),
+    ] {
+        let server = raw(Wire::Chat, 200, "text/event-stream", &sent).await;
+        let answer = proxied(&Gateway::over(Wire::Chat, &server), question(true).to_string()).await.unwrap();
+        let text = whole(answer).await;
+        let (before, after) = text.split_at(sent.len());
+        assert_eq!(before, sent);
+        let sorted = |text: &str| {
+            let events = text.split("\n\n").map(|event| {
+                let data = event.strip_prefix("data: ").unwrap_or(event);
+                serde_json::from_str::<Value>(data)
+                    .map_or_else(|_| data.to_owned(), |value| value.to_string())
+            });
+            events.collect::<Vec<_>>()
+        };
+        assert_eq!(sorted(after), sorted(&added), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_and_is_no_stream_is_an_error_in_the_body() {
+    let server = ModelServer::start(Wire::Chat, Script::new().fault(Fault::ClosedInChunk)).await.unwrap();
+    let answer = proxied(&Gateway::over(Wire::Chat, &server), question(false).to_string()).await.unwrap();
+    let pieces: Vec<Result<Bytes, String>> = answer.body.collect().await;
+    assert!(pieces.last().unwrap().is_err(), "{pieces:?}");
 }
 
 #[tokio::test]
@@ -235,6 +353,25 @@ async fn an_error_that_repeats_the_key_passes_without_it() {
         "{text}"
     );
     assert!(text.ends_with(".\"} }\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_key_that_is_escaped_or_cut_is_hidden_too() {
+    let key = "sk/proj+0123456789\\abcdef";
+    let escaped = r"sk\/proj\u002b0123456789\\abcdef";
+    let percent = "sk%2Fproj%2B0123456789%5Cabcdef";
+    let cut = format!("{}{key}", " ".repeat((64 << 10) - 20));
+    for said in [escaped, percent, key, &cut] {
+        let body = format!("{{\"error\":{{\"message\":\"No: {said}\"}}}}");
+        let server = raw(Wire::Chat, 401, "application/json", &body).await;
+        let gateway = Gateway::with(Wire::Chat, &server, |config| {
+            config.models[0].api_key = Some(Secret::new(key));
+        });
+        let text = whole(proxied(&gateway, question(false).to_string()).await.unwrap()).await;
+        assert!(!text.contains("proj") && !text.contains("0123"), "{}", text.trim());
+        let error = gateway.whole(&question(false), None).await.unwrap_err().body().to_string();
+        assert!(!error.contains("proj") && !error.contains("0123"), "{}", error.trim());
+    }
 }
 
 #[tokio::test]

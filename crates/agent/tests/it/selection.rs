@@ -1,7 +1,9 @@
 //! Which tools a model is sent when there are too many.
 
+use std::collections::BTreeMap;
+
 use gateway_config::{SearchTools, ServiceConfig, ToolBudget};
-use gateway_testkit::models::{ModelServer, Reply, Script, Wire};
+use gateway_testkit::models::{Fault, ModelServer, Reply, Script, Wire};
 use gateway_upstream::{Endpoint, UpstreamSpec};
 use serde_json::{Value, json};
 
@@ -161,4 +163,46 @@ async fn later_questions_only_append_until_the_room_is_full() {
     for (list, tool) in lists.iter().zip(["get_weather", "multiply", "store_value", "add"]) {
         assert!(list.len() <= 24 && list.iter().any(|name| name.ends_with(tool)), "{tool}: {list:?}");
     }
+}
+
+#[tokio::test]
+async fn a_fallback_has_its_own_budget_and_its_own_name() {
+    let first = ModelServer::start(Wire::Chat, Script::new().fault(Fault::Unavailable)).await.unwrap();
+    let second = strict_model(Wire::Chat, Script::new().last(Reply::new().text("Ok."))).await;
+    let mut entries = [spec("m", Wire::Chat, &first), spec("m2", Wire::Chat, &second)];
+    entries[0].fallbacks = vec!["m2".to_owned()];
+    entries[1].tools.most = Some(1);
+    let mut config = ServiceConfig::default();
+    config.models = entries.into();
+    let whole = Gateway::new(config).whole(&conversation(&["Please multiply 3 by 4"]), None).await.unwrap();
+    assert!(sent(&first, 0).len() > 1);
+    assert_eq!(sent(&second, 0), ["multiply"]);
+    assert_eq!(whole["model"], "m2");
+}
+
+#[tokio::test]
+async fn patterns_that_match_nothing_and_servers_that_are_not_there_are_named() {
+    let server = strict_model(Wire::Chat, Script::new().last(Reply::new().text("Ok."))).await;
+    let mut config = ServiceConfig::default();
+    config.models = vec![spec("m", Wire::Chat, &server)];
+    let broken = UpstreamSpec::new(
+        "broken",
+        Endpoint::Stdio {
+            command: "/nothing/here".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+        },
+    );
+    let gateway = Gateway::with_servers(config, vec![UpstreamSpec::new("demo", Endpoint::Demo), broken]);
+    let whole = gateway.whole(&conversation(&["Hello"]), Some("demo/add, nope*, demo/nope")).await.unwrap();
+    assert_eq!(
+        whole["gateway"]["notices"],
+        json!([
+            "no tool matches `nope*`",
+            "no tool matches `demo/nope`",
+            "the tools of server `broken` are not available"
+        ])
+    );
+    assert_eq!(sent(&server, 0), ["add"]);
 }

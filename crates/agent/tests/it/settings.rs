@@ -8,7 +8,7 @@ use crate::gateway::{Gateway, joined, question};
 fn settings() -> Value {
     json!({
         "response_format": {"type": "json_schema", "json_schema": {"name": "sum", "schema": {"type": "object"}}},
-        "logprobs": true, "top_logprobs": 2, "stop": ["\n\n"], "parallel_tool_calls": false, "store": true,
+        "stop": ["\n\n"], "parallel_tool_calls": false, "store": true,
         "metadata": {"team": "a"}, "seed": 7, "user": "u", "service_tier": "flex", "reasoning_effort": "low",
         "max_completion_tokens": 100, "logit_bias": {"50256": -100}, "safety_identifier": "s", "new_member": {"a": [1]},
     })
@@ -26,6 +26,8 @@ async fn they_are_passed_on_as_they_came_but_one_answer_is_asked_for() {
         let members = request.as_object_mut().unwrap();
         members.extend(settings().as_object().unwrap().clone());
         members.insert("n".to_owned(), 3.into());
+        members.insert("logprobs".to_owned(), true.into());
+        members.insert("top_logprobs".to_owned(), 2.into());
         let (text, mut own) = if stream {
             let mut chunks = gateway.streamed(&request, None).await.unwrap();
             (joined(&chunks, "content"), chunks.pop().unwrap()["gateway"].take())
@@ -34,9 +36,14 @@ async fn they_are_passed_on_as_they_came_but_one_answer_is_asked_for() {
             let text = whole["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
             (text, whole["gateway"].take())
         };
-        assert_eq!((text.as_str(), own["ignored"].take()), ("{\"sum\":42}", json!(["n"])));
+        assert_eq!(
+            (text.as_str(), own["ignored"].take()),
+            ("{\"sum\":42}", json!(["n", "logprobs", "top_logprobs"]))
+        );
         for request in server.requests() {
-            assert_eq!(request.body.get("n"), None);
+            for left_out in ["n", "logprobs", "top_logprobs"] {
+                assert_eq!(request.body.get(left_out), None, "{left_out}");
+            }
             for (key, value) in settings().as_object().unwrap() {
                 assert_eq!(request.body.get(key), Some(value), "{key}");
             }

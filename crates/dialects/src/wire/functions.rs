@@ -48,7 +48,7 @@ impl WireFormat for Functions {
             body.set_tools("functions", functions, ("", ""));
             let choice = match request.tool_choice {
                 // There is no word for any of them.
-                ToolChoice::Auto | ToolChoice::Required => json!("auto"),
+                ToolChoice::Auto | ToolChoice::Required | ToolChoice::Other(_) => json!("auto"),
                 ToolChoice::None => json!("none"),
                 ToolChoice::Named(name) => json!({"name": name}),
             };

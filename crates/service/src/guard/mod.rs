@@ -236,7 +236,8 @@ impl Guard {
             }
             Found::OtherMethods(allow) => Ok(Admitted::Answer(not_allowed(&parts.method, &allow))),
             Found::Nothing => {
-                let message = format!("no route {}; see /docs", shortened(parts.uri.path()));
+                let path = parts.uri.path();
+                let message = format!("no route {}; see /docs{}", shortened(path), openai_errors::hint(path));
                 Err(ApiError::new(StatusCode::NOT_FOUND, code::NOT_FOUND, message))
             }
         }

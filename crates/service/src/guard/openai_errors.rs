@@ -9,9 +9,17 @@ use serde_json::{Value, json};
 use super::ERROR_BODY;
 use crate::errors::collected;
 
+/// Where clients ask whose base URL lacks `/v1`.
+const WITHOUT_VERSION: &str = "/chat/completions";
+
 /// Whether callers of a path expect that shape.
 pub(super) fn is_expected(path: &str) -> bool {
-    path.starts_with("/v1/")
+    path.starts_with("/v1/") || path == WITHOUT_VERSION
+}
+
+/// What to do about a path that is none; empty if nobody knows.
+pub(super) fn hint(path: &str) -> &'static str {
+    if path == WITHOUT_VERSION { "; the base URL of an OpenAI client ends in /v1 here" } else { "" }
 }
 
 /// The same error, with its words and its code in an object under `error`. Errors that have that shape stay as they are.

@@ -64,6 +64,14 @@ pub(super) const MODELS: Route =
     route(Get, "/v1/models", Action::Models, "Agent", "List the models that can be asked")
         .answers(&[json("The models, as OpenAI lists them.", "ModelList")]);
 
+pub(super) const MODEL: Route =
+    route(Get, "/v1/models/{id}", Action::Model, "Agent", "Look up a model that can be asked")
+        .parameters(&[path("id", "The name that requests give as `model`; a `/` in it is written `%2F`.")])
+        .answers(&[
+            json("The model, as OpenAI describes it.", "Model"),
+            answer(404, "No model has this name.", Content::Json("CompletionError", None)),
+        ]);
+
 pub(super) const RESULT: Route =
     route(Get, "/results/{id}", Action::KeptResult, "Agent", "Read a piece of a long result")
         .described(

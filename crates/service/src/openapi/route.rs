@@ -45,6 +45,8 @@ pub(crate) enum Action {
     #[cfg(feature = "agent")]
     Models,
     #[cfg(feature = "agent")]
+    Model,
+    #[cfg(feature = "agent")]
     KeptResult,
     #[cfg(feature = "agent")]
     CreateConversation,

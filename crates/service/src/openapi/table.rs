@@ -180,6 +180,8 @@ pub(crate) static ROUTES: &[Route] = &[
     #[cfg(feature = "agent")]
     agent::MODELS,
     #[cfg(feature = "agent")]
+    agent::MODEL,
+    #[cfg(feature = "agent")]
     agent::RESULT,
     #[cfg(feature = "agent")]
     conversations::CREATE,

@@ -28,6 +28,14 @@ pub(super) async fn models(gateway: Gateway) -> Result<Response, ApiError> {
     Ok(json_response(StatusCode::OK, gateway.state.completions.list().await.to_string()))
 }
 
+/// `GET /v1/models/{id}`.
+pub(super) async fn model(gateway: Gateway, id: String) -> Result<Response, ApiError> {
+    Ok(match gateway.state.completions.model(&id).await {
+        Ok(model) => json_response(StatusCode::OK, model.to_string()),
+        Err(error) => failed(&error),
+    })
+}
+
 /// `POST /v1/chat/completions`. A stream counts as a request at work until it ends.
 pub(super) async fn complete(
     gateway: Gateway,

@@ -127,6 +127,8 @@ pub(crate) fn answer(
         #[cfg(feature = "agent")]
         Action::Models => later(completions::models(gateway)),
         #[cfg(feature = "agent")]
+        Action::Model => later(completions::model(gateway, name())),
+        #[cfg(feature = "agent")]
         Action::KeptResult => later(completions::result(gateway, context, name(), uri)),
         #[cfg(feature = "agent")]
         Action::CreateConversation => Box::pin(

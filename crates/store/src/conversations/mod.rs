@@ -70,7 +70,7 @@ pub use self::{
 use crate::address::Address;
 
 /// What an operation of a store gives. Boxed by hand: a gateway chooses its store when it starts, so the trait has to be
-/// dyn-compatible, and nine signatures need no macro for it. The box costs nothing beside a trip to a disk or a server.
+/// dyn-compatible, and ten signatures need no macro for it. The box costs nothing beside a trip to a disk or a server.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ConversationError>> + Send + 'a>>;
 
 /// Keeps conversations.
@@ -107,6 +107,9 @@ pub trait ConversationStore: fmt::Debug + Send + Sync {
 
     /// Keeps a small value under a key for some time, also over a restart. It replaces what was there.
     fn keep<'a>(&'a self, key: &'a str, value: &'a [u8], ttl: Duration) -> Answer<'a, ()>;
+
+    /// The same unless the key has a value: of several that keep one at once, one does. Says whether it did.
+    fn keep_new<'a>(&'a self, key: &'a str, value: &'a [u8], ttl: Duration) -> Answer<'a, bool>;
 
     /// The value of a key, unless its time is over.
     fn kept<'a>(&'a self, key: &'a str) -> Answer<'a, Option<Vec<u8>>>;

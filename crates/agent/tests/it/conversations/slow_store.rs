@@ -94,6 +94,10 @@ impl ConversationStore for SlowStore {
         self.inner.keep(key, value, ttl)
     }
 
+    fn keep_new<'a>(&'a self, key: &'a str, value: &'a [u8], ttl: Duration) -> Answer<'a, bool> {
+        self.inner.keep_new(key, value, ttl)
+    }
+
     fn kept<'a>(&'a self, key: &'a str) -> Answer<'a, Option<Vec<u8>>> {
         self.inner.kept(key)
     }

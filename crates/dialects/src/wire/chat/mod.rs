@@ -34,7 +34,7 @@ impl WireFormat for Chat {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        let Some(inner) = inner(map, "function")? else { return Ok(None) };
+        let Some(inner) = inner(map, "function")? else { return custom_call(map) };
         // Object arguments are one server's own; where the call says its type, it is a chat call with an object.
         let is_bare = inner.member("arguments").is_some_and(Value::is_object) && map.text("type").is_none();
         let protocol = if is_bare { Protocol::OllamaChat } else { Protocol::Chat };
@@ -69,6 +69,14 @@ impl WireFormat for Chat {
         request::write(request, body);
         true
     }
+}
+
+/// A call of a tool that takes plain text. Its type stays among the call's other members, since it is answered as such.
+fn custom_call(map: &Object) -> Result<Option<Layout<'_>>, Malformed> {
+    let Some(inner) = inner(map, "custom")?.filter(|_| map.text("type") == Some("custom")) else {
+        return Ok(None);
+    };
+    Ok(Some(Layout::of(Protocol::Chat, inner, &["id", "custom", "index"], &["input"])))
 }
 
 /// An image, audio or file as a member of a content list.

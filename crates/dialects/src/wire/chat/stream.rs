@@ -71,7 +71,8 @@ pub(crate) fn push_speech(state: &mut State, message: &Map<String, Value>, out: 
 
 fn push_fragment(state: &mut State, fragment: &Map<String, Value>, out: &mut Vec<StreamEvent>) {
     // Some servers send the function without its wrapper.
-    let function = fragment.get("function").and_then(Value::as_object).unwrap_or(fragment);
+    let held = ["function", "custom"].iter().find_map(|key| fragment.get(*key)?.as_object());
+    let function = held.unwrap_or(fragment);
     let index = fragment.get("index").and_then(Value::as_u64);
     let id = fragment.text("id").filter(|id| !id.is_empty());
     let name = function.text("name").filter(|name| !name.is_empty());
@@ -124,11 +125,15 @@ fn add(call: &mut OpenCall, id: Option<&str>, function: &Map<String, Value>) {
     }
     call.set_id(id);
     call.set_name(function.text("name"));
-    call.arguments.add(function.get("arguments"));
+    // Custom tools take text, under a name of its own.
+    call.arguments.add(function.get("arguments").or_else(|| function.get("input")));
 }
 
 /// Members beyond the usual ones, among them the signature that has to be replayed.
 fn keep_extras(open: &mut OpenCall, fragment: &Map<String, Value>) {
-    open.keep_others(fragment, &["id", "type", "index", "function", "name", "arguments"]);
+    open.keep_others(fragment, &["id", "type", "index", "function", "custom", "name", "arguments"]);
+    if let Some(custom) = fragment.get("type").filter(|kind| *kind == "custom") {
+        open.call.extra.insert("type".to_owned(), custom.clone());
+    }
     open.call.signature = carried_signature(fragment).or(open.call.signature.take());
 }

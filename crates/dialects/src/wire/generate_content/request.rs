@@ -21,7 +21,7 @@ pub(super) fn write(request: &ModelRequest<'_>, body: &mut RequestBody<'_>) {
     if let Some(tools) = request.tools {
         body.set_tools("tools", tools, ("[{\"functionDeclarations\":", "}]"));
         let calling = match request.tool_choice {
-            ToolChoice::Auto => None,
+            ToolChoice::Auto | ToolChoice::Other(_) => None,
             ToolChoice::None => Some(json!({"mode": "NONE"})),
             ToolChoice::Required => Some(json!({"mode": "ANY"})),
             ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),

@@ -36,6 +36,28 @@ impl TranslatedTools {
         codec
     }
 
+    /// The same where some tools gave way to `others`: what the model knew as the second of `renamed` it knows as the first, and messages
+    /// call it so, too.
+    #[must_use]
+    pub fn giving_way<'t>(
+        &self,
+        renamed: impl IntoIterator<Item = (&'t str, &'t str)>,
+        others: impl IntoIterator<Item = (&'t str, &'t str, &'t Plan)>,
+    ) -> Self {
+        let mut codec = self.clone();
+        for (new, old) in renamed {
+            let name = codec.names.remove(old).unwrap_or_else(|| old.to_owned());
+            if let Some((_, plan)) = codec.tools.remove(&name) {
+                codec.names.insert(new.to_owned(), new.to_owned());
+                codec.tools.insert(new.to_owned(), (new.to_owned(), plan));
+            }
+        }
+        let others = Self::of(others);
+        codec.names.extend(others.names);
+        codec.tools.extend(others.tools);
+        codec
+    }
+
     /// The name by which the model knows the tool that MCP calls `mcp_name`.
     pub(super) fn wire_name(&self, mcp_name: &str) -> String {
         self.tools.get(mcp_name).map_or_else(|| mcp_name.to_owned(), |(name, _)| name.clone())

@@ -36,8 +36,8 @@ pub(super) fn write(request: &ModelRequest<'_>, body: &mut RequestBody<'_>) {
 /// `None` for what the API does anyhow.
 fn tool_choice(choice: &ToolChoice, one_at_a_time: bool) -> Option<Value> {
     let mut written: Map<String, Value> = match choice {
-        ToolChoice::Auto if !one_at_a_time => return None,
-        ToolChoice::Auto => Map::from_iter([("type".to_owned(), json!("auto"))]),
+        ToolChoice::Auto | ToolChoice::Other(_) if !one_at_a_time => return None,
+        ToolChoice::Auto | ToolChoice::Other(_) => Map::from_iter([("type".to_owned(), json!("auto"))]),
         ToolChoice::None => return Some(json!({"type": "none"})),
         ToolChoice::Required => Map::from_iter([("type".to_owned(), json!("any"))]),
         ToolChoice::Named(name) => {

@@ -11,6 +11,8 @@ pub(crate) struct RequestBody<'a> {
     members: Object,
     /// Members that are text already. They stand first: what stays the same leads, for caches of prompts.
     raw: Vec<(&'static str, String)>,
+    /// Settings that are copied as they are, borrowed: a caller can make them as large as a body may be.
+    copied: Vec<(&'a str, &'a Value)>,
     pub(crate) settings: Settings<'a>,
 }
 
@@ -19,6 +21,7 @@ impl<'a> RequestBody<'a> {
         Self {
             members: Map::new(),
             raw: Vec::new(),
+            copied: Vec::new(),
             settings: Settings { given: settings, taken: Vec::new() },
         }
     }
@@ -57,15 +60,16 @@ impl<'a> RequestBody<'a> {
 
     /// Copies all settings that are left, except those that would replace or repeat a member of the request itself.
     pub(crate) fn copy_rest(&mut self) {
-        let (members, raw) = (&mut self.members, &self.raw);
-        let mut copied = Vec::new();
-        for (name, value) in self.settings.rest() {
-            if !members.contains_key(name) && raw.iter().all(|(set, _)| set != name) {
-                members.insert(name.clone(), value.clone());
-                copied.push(name.as_str());
-            }
-        }
-        self.settings.taken.extend(copied);
+        let (members, raw) = (&self.members, &self.raw);
+        let is_set = |name: &str| members.contains_key(name) || raw.iter().any(|(set, _)| *set == name);
+        let free: Vec<(&'a str, &'a Value)> = self
+            .settings
+            .rest()
+            .map(|(name, value)| (name.as_str(), value))
+            .filter(|(name, _)| !is_set(name))
+            .collect();
+        self.settings.taken.extend(free.iter().map(|(name, _)| *name));
+        self.copied.extend(free);
     }
 
     pub(super) fn finish(self) -> RenderedRequest {
@@ -77,7 +81,8 @@ impl<'a> RequestBody<'a> {
             body.push(b':');
             body.extend_from_slice(text.as_bytes());
         }
-        for (name, value) in &self.members {
+        let members = self.members.iter().map(|(name, value)| (name.as_str(), value));
+        for (name, value) in members.chain(self.copied.iter().copied()) {
             separate(&mut body);
             write(&mut body, name);
             body.push(b':');

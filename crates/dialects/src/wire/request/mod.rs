@@ -37,7 +37,7 @@ use serde_json::value::RawValue;
 
 use super::history::Conversation;
 use super::{Object, format};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Protocol};
 
 /// Most tokens of an answer where the API wants a number and nobody gave one.
 pub(crate) const MAX_TOKENS: u64 = 4096;
@@ -102,5 +102,10 @@ pub fn render_request(dialect: &Dialect, request: &ModelRequest<'_>) -> Result<R
     if !format(dialect.messages.protocol).write_request(request, &mut body) {
         return Err(NoRequests { dialect: dialect.name.clone(), known: KNOWN });
     }
-    Ok(body.finish())
+    let mut rendered = body.finish();
+    let is_left_out = matches!(request.tool_choice, ToolChoice::Other(_)) && request.tools.is_some();
+    if is_left_out && dialect.messages.protocol != Protocol::Chat {
+        rendered.ignored.push("tool_choice".to_owned());
+    }
+    Ok(rendered)
 }

@@ -8,7 +8,7 @@ pub(super) fn write(request: &ModelRequest<'_>, body: &mut RequestBody<'_>) {
     if let Some(tools) = request.tools {
         body.set_tools("tools", tools, ("", ""));
         let choice = match request.tool_choice {
-            ToolChoice::Auto => None,
+            ToolChoice::Auto | ToolChoice::Other(_) => None,
             ToolChoice::None => Some(json!("none")),
             ToolChoice::Required => Some(json!("required")),
             ToolChoice::Named(name) => Some(json!({"type": "function", "name": name})),

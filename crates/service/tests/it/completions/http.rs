@@ -24,6 +24,9 @@ async fn errors_have_openais_shape_whoever_made_them() {
         (key, "/v1/chat/completions", "{", 400, "invalid_request_error"),
         (key, "/v1/chat/completions", "{\"messages\": 1}", 400, "invalid_request_error"),
         (key, "/v1/chat/completions", "{\"model\": \"x\", \"messages\": []}", 404, "invalid_request_error"),
+        (key, "/v1/chat/completions", "{\"messages\": []}", 400, "invalid_request_error"),
+        (key, "/v1/chat/completions", "{\"messages\": [{\"content\": \"x\"}]}", 400, "invalid_request_error"),
+        (key, "/chat/completions", &*question, 404, "invalid_request_error"),
         (key, "/v1/chat/completions", &*question, 502, "server_error"),
     ] {
         let answer = service.send("POST", target, headers, body).await;
@@ -36,6 +39,25 @@ async fn errors_have_openais_shape_whoever_made_them() {
         );
         assert!(error["message"].is_string() && error.get("param").is_some(), "{}", answer.body);
     }
+}
+
+#[tokio::test]
+async fn a_base_url_without_its_version_is_named() {
+    let (_server, service) = start(Wire::Chat, Script::new()).await;
+    let answer = service.post("/chat/completions", &question("?", false).to_string()).await;
+    let message = "no route /chat/completions; see /docs; the base URL of an OpenAI client ends in /v1 here";
+    assert_eq!(answer.json()["error"]["message"], message);
+}
+
+#[tokio::test]
+async fn one_model_can_be_looked_up() {
+    let (_server, service) = start(Wire::Chat, Script::new()).await;
+    let found = service.get("/v1/models/m").await;
+    assert_eq!(found.status, 200);
+    assert_eq!(found.json(), service.get("/v1/models").await.json()["data"][0]);
+    let unknown = service.get("/v1/models/other").await;
+    assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!("model_not_found")));
+    assert!(unknown.body.contains("there are: m."), "{}", unknown.body);
 }
 
 #[tokio::test]

@@ -185,6 +185,17 @@ impl ConversationStore for PostgresConversations {
         })
     }
 
+    fn keep_new<'a>(&'a self, key: &'a str, value: &'a [u8], ttl: Duration) -> Answer<'a, bool> {
+        self.run("keeping a new value", async move {
+            self.options.check_kept(key, value)?;
+            let times = (self.options.micros(), self.options.expiry(ttl));
+            let keep = async |connection: &mut PgConnection| {
+                statements::keep_new(connection, key, value, times).await
+            };
+            self.write(keep).await
+        })
+    }
+
     fn kept<'a>(&'a self, key: &'a str) -> Answer<'a, Option<Vec<u8>>> {
         self.run("reading a value", async move {
             let now = self.options.micros();

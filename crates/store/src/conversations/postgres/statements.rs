@@ -242,6 +242,26 @@ pub(super) async fn keep(
     Ok(())
 }
 
+pub(super) async fn keep_new(
+    connection: &mut PgConnection,
+    key: &str,
+    value: &[u8],
+    (now, expires_at): (i64, i64),
+) -> Result<bool, Fault> {
+    let written = sqlx::query(
+        "INSERT INTO gateway_kept (key, value, expires_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at \
+         WHERE gateway_kept.expires_at <= $4",
+    )
+    .bind(literal(key))
+    .bind(value)
+    .bind(expires_at)
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(written.rows_affected() == 1)
+}
+
 pub(super) async fn kept(
     connection: &mut PgConnection,
     key: &str,

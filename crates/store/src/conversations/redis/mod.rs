@@ -496,6 +496,15 @@ impl ConversationStore for RedisConversations {
         })
     }
 
+    fn keep_new<'a>(&'a self, key: &'a str, value: &'a [u8], ttl: Duration) -> Answer<'a, bool> {
+        self.run("keeping a new value", async move {
+            self.options.check_kept(key, value)?;
+            let millis = ttl.as_millis().max(1).to_string();
+            let reply = self.call(&[b"SET", &kept_key(key), value, b"NX", b"PX", millis.as_bytes()]).await?;
+            Ok(matches!(reply, Reply::Status(_)))
+        })
+    }
+
     fn kept<'a>(&'a self, key: &'a str) -> Answer<'a, Option<Vec<u8>>> {
         self.run("reading a value", async move { value(self.call(&[b"GET", &kept_key(key)]).await?) })
     }

@@ -193,6 +193,14 @@ impl ConversationStore for SqliteConversations {
         })
     }
 
+    fn keep_new<'a>(&'a self, key: &'a str, value: &'a [u8], ttl: Duration) -> Answer<'a, bool> {
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.write("keeping a new value", move |connection, options| {
+            options.check_kept(&key, &value)?;
+            statements::keep_new(connection, &key, &value, (options.micros(), options.expiry(ttl)))
+        })
+    }
+
     fn kept<'a>(&'a self, key: &'a str) -> Answer<'a, Option<Vec<u8>>> {
         let key = key.to_owned();
         self.read("reading a value", move |connection, options| {

@@ -187,6 +187,21 @@ pub(super) fn keep(connection: &Connection, key: &str, value: &[u8], expires_at:
     Ok(())
 }
 
+pub(super) fn keep_new(
+    connection: &Connection,
+    key: &str,
+    value: &[u8],
+    (now, expires_at): (i64, i64),
+) -> Result<bool, Fault> {
+    let written = connection.execute(
+        "INSERT INTO kept (key, value, expires_at) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at \
+         WHERE kept.expires_at <= ?4",
+        params![key, value, expires_at, now],
+    )?;
+    Ok(written == 1)
+}
+
 pub(super) fn kept(connection: &Connection, key: &str, now: i64) -> Result<Option<Vec<u8>>, Fault> {
     let sql = "SELECT value FROM kept WHERE key = ? AND expires_at > ?";
     Ok(connection.query_row(sql, params![key, now], |row| row.get(0)).optional()?)

@@ -521,6 +521,26 @@ pub(crate) async fn a_value_is_taken_once(backend: &impl Backend) {
     assert_eq!(all, [Some(b"state".to_vec())]);
 }
 
+pub(crate) async fn of_several_new_values_the_first_stays(backend: &impl Backend) {
+    let clock = TestClock::new();
+    let stores = [backend.open(&clock.options()).await, backend.open(&clock.options()).await];
+    let hour = Duration::from_hours(1);
+    let keep = async |number: usize| {
+        let value = number.to_string();
+        let is_kept = stores[number % 2].keep_new("key", value.as_bytes(), hour).await.unwrap();
+        is_kept.then_some(value)
+    };
+    let all = futures_util::future::join_all((0..WRITERS).map(keep)).await;
+    let kept: Vec<String> = all.into_iter().flatten().collect();
+    let [kept] = kept.as_slice() else { panic!("{kept:?}") };
+    assert_eq!(stores[0].kept("key").await.unwrap().as_deref(), Some(kept.as_bytes()));
+    clock.advance(3601);
+    backend.pass(Duration::from_secs(3601)).await;
+    // What has expired is not there.
+    assert!(stores[1].keep_new("key", b"later", hour).await.unwrap());
+    assert_eq!(stores[0].kept("key").await.unwrap().as_deref(), Some(&b"later"[..]));
+}
+
 pub(crate) async fn keys_and_values_have_a_largest_size(backend: &impl Backend) {
     let mut options = TestClock::new().options();
     options.max_value_bytes = 100;

@@ -36,6 +36,7 @@ macro_rules! contract_tests {
             contract: messages_can_be_replaced,
             contract: values_are_kept_until_they_expire,
             contract: a_value_is_taken_once,
+            contract: of_several_new_values_the_first_stays,
             contract: keys_and_values_have_a_largest_size,
             hostile: every_byte_of_a_message_comes_back,
             hostile: titles_owners_and_keys_can_be_any_text,
