@@ -22,7 +22,7 @@ use crate::registry;
 use crate::secret_text::SECRET_SETTINGS;
 use crate::server::servers_schema;
 use crate::servers::{
-    Locations, OnInvalidServer, SERVER_BLOCKS, check_references, is_of_opencode, read_servers,
+    Locations, OnInvalidServer, Role, SERVER_BLOCKS, check_references, is_of_opencode, read_servers,
     report_duplicates, server_blocks, without_servers,
 };
 use crate::service::{self, ServiceConfig};
@@ -144,15 +144,6 @@ pub(crate) struct Parts {
     /// Files without any servers: an error, unless another file has some.
     without_servers: Vec<Problem>,
     has_servers: bool,
-}
-
-/// What a file is read for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Everything in it.
-    Whole,
-    /// Its servers; the rest belongs to another program.
-    Servers,
 }
 
 impl Parts {

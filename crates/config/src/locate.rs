@@ -6,9 +6,9 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::environment::Environment;
-use crate::file::{ConfigSource, GatewayConfig, Parts, Role};
+use crate::file::{ConfigSource, GatewayConfig, Parts};
 use crate::problem::{Problem, Problems};
-use crate::servers::OnInvalidServer;
+use crate::servers::{OnInvalidServer, Role};
 use crate::service::ServiceConfig;
 use crate::spec::{Endpoint, UpstreamSpec};
 use crate::words::split_words;

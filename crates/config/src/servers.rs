@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::catalogue::ToolGroup;
 use crate::fields::{Fields, Item, Words};
-use crate::file::Role;
 use crate::problem::Problem;
 use crate::server::{is_disabled, read_server};
 use crate::spec::{Endpoint, Fallback, UpstreamId, UpstreamSpec};
@@ -29,6 +28,15 @@ const INSIDE_GOOSE: [&str; 4] = ["builtin", "platform", "frontend", "inline_pyth
 
 /// The name of an entry that has none.
 const UNNAMED: &str = "(unnamed)";
+
+/// What a file is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Everything in it.
+    Whole,
+    /// Its servers; the rest belongs to another program.
+    Servers,
+}
 
 /// What becomes of a configuration in which the entry of a server is invalid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -410,7 +410,7 @@ async fn what_was_done_to_arguments_is_reported_and_kept() {
         let repaired = |name: &str| json!({"repaired": name});
         assert_eq!(
             notes,
-            &json!([repaired("trailing-commas"), repaired("single-quotes"), {"coerced": "/b", "rule": "string-to-number"}]),
+            &json!([repaired("trailing-commas"), repaired("single-quotes"), {"coerced": "/b", "rule": "text-to-number"}]),
             "{answer}"
         );
         let sent = server.requests()[1].body["messages"][1]["tool_calls"][0]["function"]["arguments"].clone();

@@ -97,7 +97,7 @@ async fn blocks_of_a_result_are_read_as_one() {
     let replies = vec![vec![called("c1", "find", &json!({}))], vec![said("Done.")]];
     let (finished, _) = run_raw(replies, result, modes(None, Some(Mode::Mask), None), user("Pay")).await;
     let finished = finished.unwrap();
-    assert_eq!(finished.calls[0].result, "card [card]");
+    assert_eq!(finished.calls[0].result, "card [card]\n");
     assert_eq!(found(&finished), json!([{"part": "results", "mode": "mask", "kinds": {"card": 1}}]));
     assert!(!serde_json::to_string(&finished.added).unwrap().contains("4242"));
 }
