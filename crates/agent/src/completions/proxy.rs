@@ -122,41 +122,34 @@ fn is_event_stream(headers: &HeaderMap) -> bool {
 /// What the last event of a stream says.
 const LAST: &[u8] = b"[DONE]";
 
-/// How a chunk says why the model stopped. After that a stream is complete, also where its server sends no last event.
-const REASON: &[u8] = b"\"finish_reason\":\"";
+/// The member of a chunk that says why the model stopped. After a text there a stream is complete, also where its server sends no last event.
+const REASON: &[u8] = b"\"finish_reason\":";
 
 /// Bytes of a stream that are looked back at: [`REASON`] may be cut, and white space follows [`LAST`].
 const LOOKED_BACK: usize = 64;
 
 /// The stream with its terminal event: where it broke off, or ended without one, a typed error stands before that.
 fn ended(model: String, body: ProxiedBody) -> ProxiedBody {
-    let state = (Some(body), Seen::default());
-    let pieces = stream::unfold(state, move |(body, mut seen)| {
-        let model = model.clone();
-        async move {
-            let mut body = body?;
-            match body.next().await {
-                Some(Ok(piece)) => {
-                    seen.take(&piece);
-                    Some((Ok(piece), (Some(body), seen)))
-                }
-                Some(Err(reason)) => {
-                    let end = seen.end(&model, Some(reason))?;
-                    Some((Ok(end), (None, seen)))
-                }
-                None => {
-                    let end = seen.end(&model, None)?;
-                    Some((Ok(end), (None, seen)))
-                }
+    let seen = Seen { model, tail: Vec::new(), has_reason: false };
+    let pieces = stream::unfold((Some(body), seen), |(body, mut seen)| async move {
+        let mut body = body?;
+        let broken = match body.next().await {
+            Some(Ok(piece)) => {
+                seen.take(&piece);
+                return Some((Ok(piece), (Some(body), seen)));
             }
-        }
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
+        let end = seen.end(broken)?;
+        Some((Ok(end), (None, seen)))
     });
     pieces.boxed()
 }
 
 /// What is known of a stream that passes.
-#[derive(Default)]
 struct Seen {
+    model: String,
     /// Its last bytes.
     tail: Vec<u8>,
     has_reason: bool,
@@ -165,13 +158,13 @@ struct Seen {
 impl Seen {
     fn take(&mut self, piece: &[u8]) {
         self.tail.extend_from_slice(piece);
-        self.has_reason = self.has_reason || self.tail.windows(REASON.len()).any(|bytes| bytes == REASON);
+        self.has_reason = self.has_reason || has_reason(&self.tail);
         let begin = self.tail.len().saturating_sub(LOOKED_BACK);
         self.tail.drain(..begin);
     }
 
     /// What has to follow, if it ends here; `None` if its last event was there.
-    fn end(&self, model: &str, broken: Option<String>) -> Option<Bytes> {
+    fn end(&self, broken: Option<String>) -> Option<Bytes> {
         if self.tail.trim_ascii_end().ends_with(LAST) {
             return None;
         }
@@ -189,10 +182,18 @@ impl Seen {
             |reason| format!("broke off: {reason}"),
         );
         let error =
-            ModelError { model: model.to_owned(), kind: None, failure: ModelFailure::Connection(text) };
+            ModelError { model: self.model.clone(), kind: None, failure: ModelFailure::Connection(text) };
         end.extend_from_slice(&failed_stream(&AgentError::Model(error).into()));
         Some(end.into())
     }
+}
+
+/// Whether a chunk in these bytes says why the model stopped: not while the reason is `null`.
+fn has_reason(bytes: &[u8]) -> bool {
+    memchr::memmem::find_iter(bytes, REASON).any(|at| {
+        let value = bytes.get(at + REASON.len()..).unwrap_or_default();
+        value.trim_ascii_start().starts_with(b"\"")
+    })
 }
 
 fn chosen_headers(headers: &HeaderMap, names: &[&str], prefixes: &[&str]) -> HeaderMap {
@@ -257,4 +258,27 @@ fn with_model(body: &Bytes, model: &str) -> Result<Bytes, CompletionError> {
 
 fn unreadable(error: &dyn std::fmt::Display) -> BadRequest {
     BadRequest { message: format!("reading the body: {error}"), param: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_seen_however_it_is_written_and_cut() {
+        let chunk = |reason: &str| {
+            format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\"{reason}}}]}}\n\n")
+        };
+        for (reason, expected) in
+            [(":\"stop\"", true), (": \"stop\"", true), (":null", false), (": null", false)]
+        {
+            let text = chunk(reason);
+            for at in 0..text.len() {
+                let mut seen = Seen { model: String::new(), tail: Vec::new(), has_reason: false };
+                seen.take(&text.as_bytes()[..at]);
+                seen.take(&text.as_bytes()[at..]);
+                assert_eq!(seen.has_reason, expected, "{text:?} cut at {at}");
+            }
+        }
+    }
 }
