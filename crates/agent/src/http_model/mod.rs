@@ -1,6 +1,7 @@
 //! Models behind an API, over plain HTTP.
 
 mod endpoint;
+mod figures;
 mod refusal;
 mod reply;
 mod retry;
@@ -30,6 +31,7 @@ use crate::error::{ModelError, ModelFailure};
 use crate::model::{Answer, Ask, Model};
 
 pub(crate) use self::endpoint::{Endpoint, headers};
+pub(crate) use self::figures::RequestFigures;
 pub(crate) use self::refusal::refused;
 
 /// A model behind an API.
@@ -47,6 +49,7 @@ pub struct HttpModel {
     /// How long the API may send nothing.
     timeout: Duration,
     client: Client,
+    figures: Arc<RequestFigures>,
 }
 
 /// The bytes of an answer, as they come.
@@ -86,7 +89,15 @@ impl HttpModel {
             retries: spec.retries,
             timeout: spec.timeout,
             client,
+            figures: Arc::default(),
         })
+    }
+
+    /// The same with counts that somebody else reads, too.
+    #[must_use]
+    pub(crate) fn counted(mut self, figures: Arc<RequestFigures>) -> Self {
+        self.figures = figures;
+        self
     }
 
     fn error(&self, failure: ModelFailure) -> ModelError {
@@ -202,6 +213,8 @@ impl HttpModel {
     /// The answer to a request, once it begins.
     async fn answered(&self, request: RequestBuilder, url: &Url) -> Result<Response, ModelFailure> {
         let response = tokio::time::timeout(self.timeout, request.send()).await;
+        let answer = response.as_ref().ok().and_then(|answer| answer.as_ref().ok());
+        self.figures.count(answer.map(|answer| answer.status().is_success()));
         let response = response.map_err(|_| ModelFailure::Timeout(self.timeout))?;
         response.map_err(|error| refusal::hidden(refusal::not_answered(error, url), &self.secrets))
     }

@@ -4,7 +4,7 @@ pub(crate) mod discovery;
 mod listing;
 mod sampling;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -24,7 +24,7 @@ use reqwest::Client;
 use reqwest::redirect::Policy;
 use serde_json::{Map, Value};
 
-use crate::http_model::{HttpModel, ModelDialects};
+use crate::http_model::{HttpModel, ModelDialects, RequestFigures};
 use crate::model::Model;
 use crate::prompted::PromptedModel;
 use listing::Listing;
@@ -37,6 +37,8 @@ pub struct Models {
     usual: Option<String>,
     /// Models of entries that stand for several, as they are asked for.
     built: Mutex<HashMap<String, BuiltModel>>,
+    /// How often each of them was asked; kept when it has to be built again.
+    figures: Mutex<BTreeMap<String, Arc<RequestFigures>>>,
 }
 
 /// A model that can be asked, and the one of its API behind it.
@@ -116,8 +118,11 @@ impl UnknownModel {
     }
 }
 
-/// How many models of entries that stand for several are kept ready.
+/// How many models of entries that stand for several are kept ready, and counted by name.
 const BUILT: usize = 1_024;
+
+/// What further ones are counted as.
+const OTHER: &str = "other";
 
 impl Models {
     /// The models of a configuration; `usual` is meant where a request names none.
@@ -131,7 +136,7 @@ impl Models {
         let first =
             || entries.iter().find(|entry| !entry.spec.lists_models).map(|entry| entry.spec.name.clone());
         let usual = usual.or_else(first);
-        Self { entries, usual, built: Mutex::default() }
+        Self { entries, usual, built: Mutex::default(), figures: Mutex::default() }
     }
 
     /// Whether none are configured.
@@ -218,6 +223,18 @@ impl Models {
         }
     }
 
+    /// Requests to the models that were asked so far, each by what came of it.
+    pub fn request_counts(&self) -> Vec<(String, [(&'static str, u64); 3])> {
+        locked(&self.figures).iter().map(|(name, figures)| (name.clone(), figures.by_outcome())).collect()
+    }
+
+    /// The counts of a model. An API may list any number of them, and each is a line of the metrics.
+    fn figures_of(&self, name: &str) -> Arc<RequestFigures> {
+        let mut figures = locked(&self.figures);
+        let name = if figures.len() < BUILT || figures.contains_key(name) { name } else { OTHER };
+        Arc::clone(figures.entry(name.to_owned()).or_default())
+    }
+
     fn build(
         &self,
         entry: &Entry,
@@ -231,7 +248,7 @@ impl Models {
         }
         let spoken = model_dialects(&entry.spec, api_name, dialects)?;
         let model = HttpModel::new(&entry.spec, (name, api_name), spoken, entry.client.clone())?;
-        let http = Arc::new(model);
+        let http = Arc::new(model.counted(self.figures_of(name)));
         let model: Arc<dyn Model> = match entry.spec.tool_use {
             ToolUse::Native => Arc::clone(&http) as Arc<dyn Model>,
             ToolUse::Prompt => {

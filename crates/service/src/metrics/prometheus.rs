@@ -21,6 +21,8 @@ pub(crate) struct Gauges {
     pub(crate) log_bytes: u64,
     /// Personal data that was found in the log: its kind, what became of it, and how often.
     pub(crate) log_personal_data: Vec<(&'static str, &'static str, u64)>,
+    /// Requests to models, by what came of them.
+    pub(crate) model_requests: Vec<(String, [(&'static str, u64); 3])>,
     /// Tools in the catalogue.
     pub(crate) tools: u64,
     /// Results that are kept.
@@ -154,6 +156,7 @@ impl Metrics {
         self.write_providers(&mut text);
         self.write_calls(&mut text);
         self.write_personal_data(&mut text, gauges);
+        write_model_requests(&mut text, gauges);
         write_gauges(&mut text, gauges);
         let in_flight = count(self.in_flight.load(Ordering::Relaxed));
         text.single("gateway_requests_in_flight", "Requests at work.", in_flight);
@@ -248,6 +251,20 @@ impl Metrics {
 
 fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// How often models were asked: beside the requests of callers, also how many rounds those took.
+fn write_model_requests(text: &mut Text, gauges: &Gauges) {
+    if gauges.model_requests.is_empty() {
+        return;
+    }
+    let name = "gateway_model_requests_total";
+    text.family(name, "Requests to models, by what came of them; one that is sent again counts again.");
+    for (model, counts) in &gauges.model_requests {
+        for (outcome, count) in counts {
+            text.sample(name, &[("model", model), ("outcome", outcome)], *count);
+        }
+    }
 }
 
 fn write_gauges(text: &mut Text, gauges: &Gauges) {

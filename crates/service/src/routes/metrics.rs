@@ -57,6 +57,10 @@ fn gauges(gateway: &Gateway) -> Gauges {
             .iter()
             .map(|(kind, times)| (kind.name(), mode, count(times)))
             .collect(),
+        #[cfg(feature = "agent")]
+        model_requests: gateway.state.completions.models().request_counts(),
+        #[cfg(not(feature = "agent"))]
+        model_requests: Vec::new(),
         cache: gateway.cache().figures(),
         result_bytes: count(gateway.fleet().results().used()),
         body_bytes: count(gateway.state.bodies.used()),

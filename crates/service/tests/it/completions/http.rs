@@ -187,3 +187,36 @@ async fn long_results_are_read_in_pieces_by_their_caller_only() {
     }
     assert_eq!(service.get(&format!("/results/{id}?length=0")).await.status, 400);
 }
+
+#[tokio::test]
+async fn requests_to_models_are_counted_by_what_came_of_them() {
+    let script = Script::new()
+        .reply(Reply::new().call("call_1", "add", json!({"a": 15, "b": 27})))
+        .reply(Reply::new().text("42."))
+        .fault(Fault::ServerError);
+    let (_server, service) = start_with(Wire::Chat, script, |config| {
+        let mut gone = ModelSpec::at("gone", ModelKind::OpenAi, "http://127.0.0.1:9/v1");
+        gone.retries = 0;
+        config.models.push(gone);
+    })
+    .await;
+    assert_eq!(ask(&service, &question("?", false)).await.status, 200);
+    assert_ne!(ask(&service, &question("?", false)).await.status, 200);
+    let mut unreachable = question("?", false);
+    unreachable["model"] = json!("gone");
+    assert_ne!(ask(&service, &unreachable).await.status, 200);
+    let metrics = service.get("/metrics").await.body;
+    let counted: Vec<&str> =
+        metrics.lines().filter(|line| line.starts_with("gateway_model_requests_total{")).collect();
+    assert_eq!(
+        counted,
+        [
+            r#"gateway_model_requests_total{model="gone",outcome="answered"} 0"#,
+            r#"gateway_model_requests_total{model="gone",outcome="refused"} 0"#,
+            r#"gateway_model_requests_total{model="gone",outcome="unanswered"} 1"#,
+            r#"gateway_model_requests_total{model="m",outcome="answered"} 2"#,
+            r#"gateway_model_requests_total{model="m",outcome="refused"} 1"#,
+            r#"gateway_model_requests_total{model="m",outcome="unanswered"} 0"#,
+        ]
+    );
+}
