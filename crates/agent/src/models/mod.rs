@@ -101,8 +101,9 @@ pub struct UnknownModel {
     pub known: Vec<String>,
 }
 
-/// Names that an error gives at most.
-const NAMED: usize = 20;
+/// Names that an error gives at most. Of more nobody reads a sentence; and clients guess at what an error means by words in it, which
+/// may be those of a name.
+const NAMED: usize = 10;
 
 impl UnknownModel {
     /// What to say to a caller who cannot look into the configuration: with the names that there are, and when they are read.
@@ -110,11 +111,12 @@ impl UnknownModel {
         if self.known.is_empty() {
             return self.message.clone();
         }
-        let mut names = self.known.iter().map(String::as_str).take(NAMED).collect::<Vec<_>>().join(", ");
-        if self.known.len() > NAMED {
-            names.push_str(", …");
-        }
-        format!("{}; there are: {names}. `models` of the configuration is read at the start", self.message)
+        let there_are = if self.known.len() > NAMED {
+            format!("`GET /v1/models` lists the {} that there are", self.known.len())
+        } else {
+            format!("there are: {}", self.known.join(", "))
+        };
+        format!("{}; {there_are}. `models` of the configuration is read at the start", self.message)
     }
 }
 

@@ -59,8 +59,9 @@ impl PromptedModel {
         }
         let Some((chosen, reasoning)) = steps.choose(&tools).await? else { return steps.answer().await };
         let arguments = steps.fill(&tools, &chosen).await?;
-        // Somebody may be polling. But small models choose the same call until the loop stops them, and would never answer.
-        if transcript.is_repeated(&chosen, &arguments) {
+        // Small models choose the same call until the loop stops them, and what it does is done again each time. They have what they
+        // can have; whoever has to poll needs a model that calls tools by itself.
+        if transcript.has_called(&chosen, &arguments) {
             return steps.answer().await;
         }
         let call = ToolCall {

@@ -16,21 +16,11 @@ const HOW: &str = "A program runs these tools for you. It asks you which one to 
 pub(super) struct Transcript {
     /// Messages, the tools in the first of them.
     messages: Vec<Value>,
-    /// Calls since the last message of the user.
-    calls: Vec<MadeCall>,
+    /// Calls since the last message of the user, with their arguments.
+    calls: Vec<(String, Value)>,
     /// Ids of all calls.
     ids: HashSet<String>,
     has_tools: bool,
-}
-
-/// A call that was made.
-#[derive(Debug)]
-struct MadeCall {
-    id: String,
-    name: String,
-    arguments: Value,
-    /// Empty until it is known.
-    result: String,
 }
 
 impl Transcript {
@@ -62,11 +52,7 @@ impl Transcript {
             Some("tool") => {
                 let id = message["tool_call_id"].as_str().unwrap_or_default();
                 let name = names.get(id).copied().unwrap_or("the tool");
-                let result = text_of(&message["content"]);
-                self.push_user(&format!("Result of {name}: {result}"));
-                if let Some(call) = self.calls.iter_mut().rfind(|call| call.id == id) {
-                    call.result = result;
-                }
+                self.push_user(&format!("Result of {name}: {}", text_of(&message["content"])));
             }
             Some("assistant") => {
                 let mut texts: Vec<String> = Vec::new();
@@ -77,12 +63,7 @@ impl Transcript {
                     let arguments = function["arguments"].as_str().unwrap_or("{}");
                     names.insert(id, name);
                     self.ids.insert(id.to_owned());
-                    self.calls.push(MadeCall {
-                        id: id.to_owned(),
-                        name: name.to_owned(),
-                        arguments: object_of(&Arguments::Text(arguments.to_owned())),
-                        result: String::new(),
-                    });
+                    self.calls.push((name.to_owned(), object_of(&Arguments::Text(arguments.to_owned()))));
                     texts.push(format!("Run the tool {name} with {arguments}"));
                 }
                 self.messages.push(json!({"role": "assistant", "content": texts.join("\n")}));
@@ -118,17 +99,10 @@ impl Transcript {
         if self.has_tools && !self.calls.is_empty() { self.with(ANSWER) } else { self.messages.clone() }
     }
 
-    /// Whether the same call gave the same result three times since the last message of the user. The loop has put a note behind the third.
-    pub(super) fn is_repeated(&self, name: &str, arguments: &Arguments) -> bool {
+    /// Whether the same call was made since the last message of the user.
+    pub(super) fn has_called(&self, name: &str, arguments: &Arguments) -> bool {
         let arguments = object_of(arguments);
-        let mut same =
-            self.calls.iter().rev().filter(|call| call.name == name && call.arguments == arguments);
-        match (same.next(), same.next(), same.next()) {
-            (Some(third), Some(second), Some(first)) => {
-                first.result == second.result && third.result.starts_with(&second.result)
-            }
-            _ => false,
-        }
+        self.calls.iter().any(|(other, with)| other == name && *with == arguments)
     }
 
     /// An id that no call has.

@@ -156,4 +156,10 @@ fn an_unknown_model_is_answered_with_those_that_there_are() {
     let message =
         "no model is called `x`; there are: a, b. `models` of the configuration is read at the start";
     check(&unknown.into(), message, "invalid_request_error", Some("model"), Some("model_not_found"));
+    let unknown = UnknownModel {
+        message: "no model is called `x`".to_owned(),
+        known: (0..11).map(|number| number.to_string()).collect(),
+    };
+    let message = "no model is called `x`; `GET /v1/models` lists the 11 that there are. `models` of the configuration is read at the start";
+    check(&unknown.into(), message, "invalid_request_error", Some("model"), Some("model_not_found"));
 }
