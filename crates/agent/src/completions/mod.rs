@@ -385,12 +385,13 @@ impl Work {
         let CompletionRequest { include_usage, call_events, ignored, .. } = request;
         let (sender, events) = mpsc::channel(WAITING);
         let (journal, agent_request) = journalled(agent_request);
+        // What comes after the loop is boxed: a stream that waits need not hold room for it.
         let run = async move {
             let mut finished = match agent.run(agent_request, sender).await {
                 Ok(finished) => finished,
-                Err(error) => return Err(keeping.interrupted(error, &journal).await),
+                Err(error) => return Err(Box::pin(keeping.interrupted(error, &journal)).await),
             };
-            let kept = keeping.keep(&mut finished).await?;
+            let kept = Box::pin(keeping.keep(&mut finished)).await?;
             finished.ignored.extend(ignored);
             Ok((finished, kept))
         };

@@ -153,7 +153,8 @@ impl<'a> Asking<'a> {
             None => Cow::Borrowed(history),
         };
         loop {
-            let failure = match self.begin(&history, request, choice).await {
+            // Boxed, so that a stream that waits for the next chunk does not hold room for the beginning.
+            let failure = match Box::pin(self.begin(&history, request, choice)).await {
                 Ok(answer) => match self.read(answer, &mut events).await {
                     Ok(reply) => return Ok(reply),
                     Err(Broken::Untouched(error)) => error,

@@ -239,7 +239,8 @@ impl<'a> Run<'a> {
                 continue;
             }
             nudges = 0;
-            if self.take(reply).await? {
+            // Boxed: most of the time is spent waiting for the model, and running calls needs far more room than that.
+            if Box::pin(self.take(reply)).await? {
                 break;
             }
         }
