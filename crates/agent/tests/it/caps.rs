@@ -417,7 +417,7 @@ async fn what_was_done_to_arguments_is_reported_and_kept() {
         assert_eq!(
             sent,
             json!(r#"{"a":15,"b":"27"}"#),
-            "the model reads what ran, not the text that had to be mended"
+            "the model reads what ran, not the text that had to be repaired"
         );
     }
 }

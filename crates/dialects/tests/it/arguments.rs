@@ -74,7 +74,7 @@ fn forms_of_arguments_in_error_and_raw_mode() {
 }
 
 #[test]
-fn arguments_that_are_not_whole_are_mended_only_on_request() {
+fn arguments_that_are_not_whole_are_repaired_only_on_request() {
     for (input, is_whole) in [
         ("{'a': 15, 'b': 27,}", true),
         ("```json\n{\"a\":1}\n```", true),
@@ -85,10 +85,10 @@ fn arguments_that_are_not_whole_are_mended_only_on_request() {
         (r#"{"text":"a"}{"text":"b"}"#, false),
         (r#"Not {"a":2} but {"a":1}"#, false),
     ] {
-        let mended = parse_arguments(&text(input), BadArguments::Repair);
-        assert!(mended.is_ok(), "{input}");
+        let repaired = parse_arguments(&text(input), BadArguments::Repair);
+        assert!(repaired.is_ok(), "{input}");
         let strict = parse_arguments(&text(input), BadArguments::Error);
-        let expected = if is_whole { mended } else { strict };
+        let expected = if is_whole { repaired } else { strict };
         assert_eq!(parse_arguments(&text(input), BadArguments::RepairWhole), expected, "{input}");
     }
 }

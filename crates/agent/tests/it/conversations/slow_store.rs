@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Kept, conversations_in};
 use crate::gateway::{Gateway, strict_model};
 
-/// When a change is made whose caller is told that nobody knows.
+/// When a change is made of which its caller learns that its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Late {
     /// At once; only the answer is lost.

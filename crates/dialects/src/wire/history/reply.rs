@@ -47,7 +47,7 @@ fn reasoning(reply: &Reply, dialect: &Dialect) -> Vec<Block> {
 
 fn tool_use(call: &ToolCall, codec: &TranslatedTools) -> ToolUseBlock {
     let name = codec.mcp_name(&call.name);
-    // What could be mended has run so. The rest was refused, and what is sent back has to be JSON all the same.
+    // What could be repaired has run so. The rest was refused, and what is sent back has to be JSON all the same.
     let sent = call
         .arguments_object("", BadArguments::RepairWhole)
         .or_else(|_| call.arguments_object("", BadArguments::Raw))
