@@ -192,9 +192,10 @@ impl StreamAssembler {
                 self.take(brought, events)
             }
             None => {
-                match chunk.get("error") {
-                    Some(error) if !error.is_null() => events.push(json!({"type": "error", "error": error})),
-                    _ => self.unknown += 1,
+                if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+                    events.push(json!({"type": "error", "error": error}));
+                } else {
+                    self.unknown += 1;
                 }
                 Ok(())
             }

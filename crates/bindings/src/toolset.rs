@@ -104,7 +104,7 @@ impl Tool {
         }
         let decoded = self.plan.decode(&Value::Object(parsed)).map_err(|error| {
             let issue = json!({"path": error.path, "message": error.message});
-            refusal(format!("The arguments cannot be read: {error}"), vec![issue])
+            refusal(&format!("The arguments cannot be read: {error}"), vec![issue])
         })?;
         let validator = self.validator.get_or_init(|| Validator::new(&input_schema(&self.definition)));
         let mut arguments = decoded;
@@ -145,7 +145,7 @@ impl Tool {
             })
         });
         let message = render_issues(issues, &|path| pointer::dotted(&self.plan.wire_pointer(path)));
-        refusal(message, listed.collect())
+        refusal(&message, listed.collect())
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn parsed(
     bad: BadArguments,
     facts: &mut Map<String, Value>,
 ) -> Result<Map<String, Value>, Value> {
-    let parsed = call.arguments_object("", bad).map_err(|error| refusal(error.to_string(), Vec::new()))?;
+    let parsed = call.arguments_object("", bad).map_err(|error| refusal(&error.to_string(), Vec::new()))?;
     if parsed.raw {
         facts.insert("raw".to_owned(), Value::Bool(true));
     }
@@ -166,7 +166,7 @@ pub(crate) fn parsed(
     Ok(parsed.object)
 }
 
-fn refusal(message: String, issues: Vec<Value>) -> Value {
+fn refusal(message: &str, issues: Vec<Value>) -> Value {
     let mut error = json!({"code": "VALIDATION_ERROR", "message": message});
     if !issues.is_empty() {
         error["issues"] = issues.into();

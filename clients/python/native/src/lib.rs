@@ -136,7 +136,8 @@ fn read_tools(tools: &Bound<'_, PyAny>) -> PyResult<Vec<GivenTool>> {
         match read(&item?, BigNumbers::Rounded) {
             Ok(value) => items.push(value),
             Err(Fault::TooDeep { name }) => {
-                let reason = "MCP_TOOL_SCHEMA_UNBOUNDED: its JSON is nested more than 127 levels deep".to_owned();
+                let reason =
+                    "MCP_TOOL_SCHEMA_UNBOUNDED: its JSON is nested more than 127 levels deep".to_owned();
                 let tool = UnreadTool { name: name.unwrap_or_default(), reason };
                 deep.push((items.len(), GivenTool::unread(format!("/{index}"), tool)));
             }

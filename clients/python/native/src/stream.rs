@@ -35,7 +35,11 @@ impl Stream {
     }
 
     /// Takes a chunk that somebody parsed.
-    fn push_chunk<'py>(&self, py: Python<'py>, chunk: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    fn push_chunk<'py>(
+        &self,
+        py: Python<'py>,
+        chunk: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let chunk = read(chunk, BigNumbers::Refused).map_err(|fault| fault.raised(py))?;
         self.events(py, |assembler| assembler.push_chunk(&chunk))
     }
