@@ -185,21 +185,17 @@ impl StreamAssembler {
                 self.assembler = Some((found, Assembler::new(found, StreamOptions::default())));
             }
         }
-        match &mut self.assembler {
-            Some((_, assembler)) => {
-                let brought = shielded(|| Ok(assembler.push(chunk)))?;
-                self.has_calls |= assembler.waiting_bytes() > 0;
-                self.take(brought, events)
-            }
-            None => {
-                if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-                    events.push(json!({"type": "error", "error": error}));
-                } else {
-                    self.unknown += 1;
-                }
-                Ok(())
-            }
+        if let Some((_, assembler)) = &mut self.assembler {
+            let brought = shielded(|| Ok(assembler.push(chunk)))?;
+            self.has_calls |= assembler.waiting_bytes() > 0;
+            return self.take(brought, events);
         }
+        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+            events.push(json!({"type": "error", "error": error}));
+        } else {
+            self.unknown += 1;
+        }
+        Ok(())
     }
 
     fn take(&mut self, brought: Vec<StreamEvent>, events: &mut Vec<Value>) -> Result<(), EngineError> {

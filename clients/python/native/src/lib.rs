@@ -49,8 +49,8 @@ fn convert<'py>(
     }
     let definitions = translation.tools.iter().filter_map(|tool| tool.definition.as_ref());
     let list = PyList::empty(py);
-    for definition in definitions {
-        list.append(writer.json(definition)?)?;
+    for tool in definitions {
+        list.append(writer.json(tool)?)?;
     }
     Ok((list.into_any(), omitted(converter.left_out(&translation))))
 }
@@ -65,8 +65,8 @@ fn convert_text(
     let converter = Converter::new(settings(options)?).map_err(|error| raised(py, error))?;
     let text = Text::of(text)?;
     let text = text.as_str()?;
-    let converted = py.detach(|| converter.convert_text(text));
-    converted.map(|(text, left_out)| (text, omitted(left_out))).map_err(|error| raised(py, error))
+    let answer = py.detach(|| converter.convert_text(text));
+    answer.map(|(text, left_out)| (text, omitted(left_out))).map_err(|error| raised(py, error))
 }
 
 /// Any other operation, by name.
@@ -170,20 +170,20 @@ impl<'a, 'py> Text<'a, 'py> {
         if let Ok(text) = given.cast::<PyString>() {
             return Ok(Self::Text(text));
         }
-        match given.cast::<PyBytes>() {
-            Ok(bytes) => Ok(Self::Bytes(bytes)),
-            Err(_) => {
-                let kind = given.get_type().name()?;
-                let message = format!("expected JSON text as str or bytes, got {kind}");
-                Err(pyo3::exceptions::PyTypeError::new_err(message))
-            }
+        if let Ok(bytes) = given.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes));
         }
+        let message = format!("expected JSON text as str or bytes, got {}", given.get_type().name()?);
+        Err(pyo3::exceptions::PyTypeError::new_err(message))
     }
 
     fn as_str(&self) -> PyResult<&str> {
         match self {
             Self::Text(text) => text.to_str(),
-            Self::Bytes(bytes) => Ok(std::str::from_utf8(bytes.as_bytes())?),
+            Self::Bytes(bytes) => std::str::from_utf8(bytes.as_bytes()).map_err(|error| {
+                let message = format!("reading the bytes as UTF-8: {error}");
+                error::refused(bytes.py(), "VALIDATION_ERROR", message)
+            }),
         }
     }
 }

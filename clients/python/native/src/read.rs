@@ -130,7 +130,7 @@ impl Reader<'_> {
                 return self.whole(object);
             }
             if kind == &raw mut ffi::PyFloat_Type {
-                return self.double(object);
+                return Self::double(object);
             }
             // Subclasses are what they derive from.
             let flags = ffi::PyType_GetFlags(kind);
@@ -150,7 +150,7 @@ impl Reader<'_> {
                 return self.whole(object);
             }
             if ffi::PyObject_TypeCheck(object, &raw mut ffi::PyFloat_Type) != 0 {
-                return self.double(object);
+                return Self::double(object);
             }
             let object = Bound::from_borrowed_ptr(self.py, object);
             self.other(&object, depth)
@@ -269,7 +269,7 @@ impl Reader<'_> {
         }
     }
 
-    fn double(&self, object: *mut ffi::PyObject) -> Result<Value, Fault> {
+    fn double(object: *mut ffi::PyObject) -> Result<Value, Fault> {
         // SAFETY: `object` is a live float.
         let number = unsafe { ffi::PyFloat_AsDouble(object) };
         Number::from_f64(number)

@@ -17,8 +17,11 @@ const LONGEST_KEY: usize = 24;
 /// Writes objects; keeps the keys that it has made, whose hashes are then known too.
 pub(crate) struct Writer<'py> {
     py: Python<'py>,
-    keys: RefCell<Vec<Option<(Box<str>, Bound<'py, PyAny>)>>>,
+    keys: RefCell<Vec<Option<Key<'py>>>>,
 }
+
+/// A key, and the object that was made of it.
+type Key<'py> = (Box<str>, Bound<'py, PyAny>);
 
 impl<'py> Writer<'py> {
     pub(crate) fn new(py: Python<'py>) -> Self {
@@ -103,12 +106,10 @@ impl<'py> Writer<'py> {
         unsafe {
             let list = ffi::PyList_New(ffi::Py_ssize_t::try_from(length)?);
             let list = Bound::from_owned_ptr_or_err(self.py, list)?;
-            let mut index = 0;
-            for item in items {
+            for (index, item) in (0..).zip(items) {
                 if ffi::PyList_SetItem(list.as_ptr(), index, item?.into_ptr()) != 0 {
                     return Err(PyErr::fetch(self.py));
                 }
-                index += 1;
             }
             Ok(list)
         }

@@ -2,6 +2,8 @@
 //!
 //! Values cross as text. Node reads and writes JSON faster than an addon can ask it for one member after another.
 
+#![expect(clippy::needless_pass_by_value, reason = "an addon's functions own what Node hands over")]
+
 use gateway_bindings::{Converter, EngineError, Operation, Settings, StreamAssembler};
 use napi::Error;
 use napi::bindgen_prelude::Uint8Array;
