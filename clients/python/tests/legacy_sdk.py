@@ -132,7 +132,7 @@ def try_replies(genai: Any, client: Any) -> None:
         answer = client.execute_reply(reply, "gemini", server="default")
         assert [one["result"]["structuredContent"]["result"] for one in answer["results"]] == [2, 3], answer
         # The SDK takes the messages as they are.
-        final = model.generate_content(["add", whole.candidates[0].content, *answer["messages"]])
+        final = model.generate_content([{"role": "user", "parts": ["add"]}, whole.candidates[0].content, *answer["messages"]])
         assert final.text == "2 tasks", final
     Model.parts = []
     calls = [part.function_call for part in whole.candidates[0].content.parts]
