@@ -86,7 +86,7 @@ def case_get_tools_gives_the_provider_s_shape(client: GatewayClient) -> None:
 
 def case_tools_gives_the_definitions_as_their_server_has_them(client: GatewayClient) -> None:
     tools = client.tools(server="counting")["tools"]
-    assert [tool["name"] for tool in tools] == ["increment", "count"]
+    assert [tool["name"] for tool in tools] == ["increment", "count", "picture", "echo"]
     assert tools[0]["annotations"]["idempotentHint"] is False
 
 
