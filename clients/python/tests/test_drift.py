@@ -52,7 +52,7 @@ def resolve(value: dict[str, Any]) -> dict[str, Any]:
 
 def snake(name: str) -> str:
     plain = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name.removeprefix("x-")).lower().replace("-", "_")
-    return plain + "_" if plain in ("from", "continue") else plain
+    return plain + "_" if plain in ("from", "continue", "timeout") else plain
 
 
 def sample(schema: dict[str, Any], name: str) -> Any:
