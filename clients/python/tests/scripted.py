@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import threading
@@ -22,14 +23,15 @@ Step = Union[bytes, Callable[[socket.socket], Any]]
 def answer(body: Any, status: int = 200, **headers: str) -> bytes:
     """An answer of JSON as the gateway gives it."""
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
-    given = {"content-type": "application/json", "content-length": str(len(text)), **headers}
-    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items())
+    given = {"content-type": "application/json", "content-length": str(len(text)), **{name.replace("_", "-"): value for name, value in headers.items()}}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
     return f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + text
 
 
 def reset(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
+    # The file that requests are read from would keep the socket open.
+    os.close(connection.detach())
 
 
 def close(connection: socket.socket) -> None:

@@ -201,4 +201,4 @@ class Attempts:
 
 
 def timed_out(seconds: float | None) -> RequestTimeoutError:
-    return RequestTimeoutError(f"Network error: no whole answer within {seconds or 0:g} s; a longer timeout= may help")
+    return RequestTimeoutError(f"Network error: no whole answer within {seconds or 0:.3g} s; a longer timeout= may help")

@@ -150,7 +150,12 @@ class _Connection(http.client.HTTPConnection):
         if request.body is not None:
             self.putheader("Content-Length", str(len(request.body)))
         self.endheaders(request.body)
-        return self.getresponse()
+        response = self.getresponse()
+        length = response.headers.get("content-length")
+        if length is not None and not length.strip().isdecimal():
+            # `http.client` would read until the connection ends.
+            raise http.client.HTTPException(f"content-length: {length}")
+        return response
 
     def is_stale(self) -> bool:
         """Whether the other side has closed it, or says something that nobody asked for."""
