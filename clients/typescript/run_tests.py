@@ -149,7 +149,6 @@ def judge(arguments):
         "GATEWAY_FIXTURE": str(find_program("gateway-fixture", arguments.fixture)),
         "GATEWAY_MODEL": str(find_program("gateway-model", arguments.model)),
         "GATEWAY_OPENAPI": str(ROOT / "docs/reference/openapi.json"),
-        "GATEWAY_FAILURES": str(ROOT / "crates/runtime/src"),
         "CLIENT_TESTING": str(pathlib.Path(arguments.testing).resolve()),
         "PYTHON": sys.executable,
         "BROWSER": browser,

@@ -20,6 +20,8 @@ export interface Call {
   /** Goes as it is, as this media type. */
   text?: { body: string; type: string };
   accept?: string;
+  /** The deadline, where the parameter `timeoutMs` means something else. */
+  timeoutMs?: number;
   /** Parameters that stand in the body and not in the query. */
   inBody?: readonly string[];
   /**
@@ -182,7 +184,7 @@ export class Transport {
       init: { method: operation.method, headers, ...(body === undefined ? {} : { body }) },
       correlationId,
       maxRetries: numberFrom("maxRetries", options.maxRetries, this.settings.maxRetries, 0),
-      timeoutMs: numberFrom("timeoutMs", options.timeoutMs, this.settings.timeoutMs, 1),
+      timeoutMs: call.timeoutMs ?? numberFrom("timeoutMs", options.timeoutMs, this.settings.timeoutMs, 1),
     };
   }
 }
