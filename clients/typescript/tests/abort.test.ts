@@ -58,7 +58,10 @@ describe("a signal", () => {
     const { url: baseUrl, requests } = await startServer(() => {});
     const client = new GatewayClient({ baseUrl });
     for (const method of Object.values(METHODS)) await assert.rejects(method(client, { signal: AbortSignal.abort(reason) }), reason);
-    assert.equal(requests.length, 0);
+    let sent = 0;
+    const ignoring = new GatewayClient({ fetch: async () => ((sent += 1), new Response("{}")) });
+    await assert.rejects(ignoring.health({ signal: AbortSignal.abort(reason) }), reason);
+    assert.deepEqual([requests.length, sent], [0, 0]);
   });
 
   it("ends a stream between two events", async () => {

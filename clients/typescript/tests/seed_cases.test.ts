@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  ConnectionError,
+  ConnectionFailedError,
   GatewayClient,
   GatewayError,
   type Health,
@@ -94,8 +94,8 @@ describe("getTools", () => {
   });
 
   it("reports errors in JSON", async () => {
-    await assert.rejects(client.getTools("gemini", "broken"), (error: ConnectionError) => {
-      assert.ok(error instanceof ConnectionError);
+    await assert.rejects(client.getTools("gemini", "broken"), (error: ConnectionFailedError) => {
+      assert.ok(error instanceof ConnectionFailedError);
       assert.match(error.message, /^Request failed after 3 attempts: Gateway HTTP 500: .*broken/);
       return true;
     });
