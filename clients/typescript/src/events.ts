@@ -1,0 +1,60 @@
+import { InvalidAnswerError } from "./errors.js";
+
+/** One server-sent event. */
+export interface ServerEvent {
+  event: string;
+  data: string;
+  id: string | undefined;
+}
+
+// The gateway bounds what a server may send to 32 MB; escaped, this is more than any event has.
+const LONGEST = 256 << 20;
+
+/** Cuts text as it comes into server-sent events. */
+export class EventParser {
+  /** The beginning of a line that has no end yet, in pieces: joined once, however many come. */
+  #begun: string[] = [];
+  #endedInCr = false;
+  #data: string[] = [];
+  #event = "";
+  #id: string | undefined;
+  #size = 0;
+
+  /** The events that end in this piece. */
+  push(piece: string): ServerEvent[] {
+    const events: ServerEvent[] = [];
+    const text = this.#endedInCr && piece.startsWith("\n") ? piece.slice(1) : piece;
+    if (piece !== "") this.#endedInCr = piece.endsWith("\r");
+    this.#size += text.length;
+    const lines = text.split(/\r\n|[\r\n]/);
+    const last = lines.pop() ?? "";
+    for (const line of lines) {
+      const event = this.#line(this.#begun.join("") + line);
+      this.#begun = [];
+      if (event) events.push(event);
+    }
+    if (last !== "") this.#begun.push(last);
+    if (this.#size > LONGEST) {
+      throw new InvalidAnswerError("the stream has an event without an end: is this address a gateway's?");
+    }
+    return events;
+  }
+
+  #line(line: string): ServerEvent | undefined {
+    if (line === "") {
+      const event = { event: this.#event || "message", data: this.#data.join("\n"), id: this.#id };
+      const hasData = this.#data.length > 0;
+      this.#data = [];
+      this.#event = "";
+      this.#size = 0;
+      return hasData ? event : undefined;
+    }
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "data") this.#data.push(value);
+    else if (field === "event") this.#event = value;
+    else if (field === "id" && !value.includes("\0")) this.#id = value;
+    return undefined;
+  }
+}

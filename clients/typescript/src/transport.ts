@@ -1,0 +1,246 @@
+import { Deadline } from "./deadline.js";
+import { GatewayError, InvalidAnswerError, errorOfAnswer } from "./errors.js";
+import { EventParser, type ServerEvent } from "./events.js";
+import { OPERATIONS } from "./generated/operations.js";
+import { toJson } from "./json.js";
+import { type RequestOptions, type Settings, numberFrom } from "./options.js";
+
+/** A route, by the name that the OpenAPI document gives it. */
+export type OperationId = keyof typeof OPERATIONS;
+
+/** One request. */
+export interface Call {
+  operation: OperationId;
+  /** Values of the path, by name. */
+  path?: Record<string, string>;
+  /** Parameters of query and headers, and what every method takes. */
+  options?: RequestOptions & object;
+  /** Goes as JSON. */
+  body?: unknown;
+  /** Goes as it is, as this media type. */
+  text?: { body: string; type: string };
+  accept?: string;
+  /** Parameters that stand in the body and not in the query. */
+  inBody?: readonly string[];
+  /**
+   * `safe`: may run twice. `keyed`: runs once under an `Idempotency-Key`, so that it may be sent twice. `once`: is never
+   * sent again.
+   */
+  retry: "safe" | "keyed" | "once";
+}
+
+/** An answer with its whole body. */
+export interface Answer {
+  text: string;
+  status: number;
+  headers: Headers;
+}
+
+interface Prepared {
+  url: string;
+  init: RequestInit;
+  correlationId: string;
+  maxRetries: number;
+  timeoutMs: number;
+}
+
+/** Sends requests to one gateway, again where that is safe. */
+export class Transport {
+  constructor(private readonly settings: Settings) {}
+
+  /** The JSON of an answer. */
+  async json<T>(call: Call): Promise<T> {
+    return (await this.answer<T>(call)).value;
+  }
+
+  /** The JSON of an answer, and its headers. */
+  async answer<T>(call: Call): Promise<{ value: T; headers: Headers }> {
+    const { text, status, headers } = await this.text({ accept: "application/json", ...call });
+    if (text === "") return { value: undefined as T, headers };
+    try {
+      return { value: JSON.parse(text) as T, headers };
+    } catch (cause) {
+      const correlationId = headers.get("x-correlation-id") ?? undefined;
+      const message = `Gateway answered with something that is not JSON: ${text.slice(0, 200)}`;
+      throw new InvalidAnswerError(message, { status, correlationId, body: text, cause });
+    }
+  }
+
+  /** The text of an answer. */
+  async text(call: Call): Promise<Answer> {
+    const request = this.#prepare(call);
+    const deadline = new Deadline(request.timeoutMs, call.options?.signal);
+    try {
+      const response = await this.#begin(request, call, deadline, async (one) => ({
+        text: await deadline.race(one.text()),
+        status: one.status,
+        headers: one.headers,
+      }));
+      deadline.end("done");
+      return response;
+    } catch (error) {
+      deadline.end("cancel");
+      throw error;
+    }
+  }
+
+  /** The events of an answer. Sent when the first one is asked for; the connection ends when nobody reads on. */
+  async *events(call: Call, onBegin?: (headers: Headers) => void): AsyncGenerator<ServerEvent, void, undefined> {
+    const request = this.#prepare({ accept: "text/event-stream", ...call });
+    const deadline = new Deadline(request.timeoutMs, call.options?.signal);
+    try {
+      const response = await this.#begin(request, call, deadline, async (one) => one);
+      onBegin?.(response.headers);
+      const type = response.headers.get("content-type") ?? "";
+      if (!type.startsWith("text/event-stream")) {
+        // An answer that needed no stream counts as the only event of one.
+        const data = await this.#within(deadline, request, response.text());
+        if (data !== "") yield { event: "answer", data, id: undefined };
+        return;
+      }
+      const reader = response.body?.getReader();
+      if (!reader) return;
+      const parser = new EventParser();
+      const decoder = new TextDecoder();
+      for (;;) {
+        deadline.restart();
+        const { done, value } = await this.#within(deadline, request, reader.read());
+        if (done) return;
+        yield* parser.push(decoder.decode(value, { stream: true }));
+      }
+    } finally {
+      deadline.end("cancel");
+    }
+  }
+
+  async #within<T>(deadline: Deadline, request: Prepared, work: Promise<T>): Promise<T> {
+    try {
+      return await deadline.race(work);
+    } catch (thrown) {
+      throw deadline.translate(thrown, request.correlationId);
+    }
+  }
+
+  /** Sends until there is an answer of 2xx that `read` could read, or until sending again does not help. */
+  async #begin<T>(
+    request: Prepared,
+    call: Call,
+    deadline: Deadline,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const retries = call.retry === "once" ? 0 : request.maxRetries;
+    let wait = this.settings.retryDelayMs;
+    for (let attempt = 1; ; attempt += 1) {
+      let failure: { error: unknown; isFinal: boolean; waitMs: number };
+      try {
+        if (deadline.isOver) throw deadline.signal.reason;
+        const init = { ...request.init, signal: deadline.signal };
+        const response = await deadline.race(this.settings.fetch(request.url, init));
+        this.#report(response, request, call, attempt);
+        if (response.ok) return await read(response);
+        failure = await readFailure(response, deadline, request.correlationId);
+      } catch (thrown) {
+        const error = deadline.translate(thrown, request.correlationId);
+        failure = { error, isFinal: deadline.isOver, waitMs: 0 };
+      }
+      if (failure.isFinal || attempt > retries) throw finished(failure.error, attempt);
+      try {
+        await deadline.sleep(Math.max(wait, failure.waitMs));
+      } catch (thrown) {
+        throw finished(deadline.translate(failure.error, request.correlationId), attempt, thrown);
+      }
+      wait *= this.settings.retryBackoff;
+    }
+  }
+
+  #report(response: Response, request: Prepared, call: Call, attempts: number): void {
+    const correlationId = response.headers.get("x-correlation-id") ?? request.correlationId;
+    const info = { correlationId, status: response.status, headers: response.headers, attempts };
+    this.settings.onResponse?.(info);
+    call.options?.onResponse?.(info);
+  }
+
+  #prepare(call: Call): Prepared {
+    const options = (call.options ?? {}) as RequestOptions & Record<string, unknown>;
+    const operation = OPERATIONS[call.operation];
+    const correlationId = options.correlationId ?? newId();
+    const headers: Record<string, string> = {
+      ...this.settings.headers,
+      "x-correlation-id": correlationId,
+      ...(call.accept ? { accept: call.accept } : {}),
+    };
+    for (const [option, header] of Object.entries<string>(operation.headers)) {
+      const value = options[option];
+      if (value !== undefined && value !== null) headers[header.toLowerCase()] = String(value);
+    }
+    if (call.retry === "keyed") headers["idempotency-key"] ??= newId();
+    const body = call.text?.body ?? (call.body === undefined ? undefined : toJson(call.body));
+    if (body !== undefined) headers["content-type"] = call.text?.type ?? "application/json";
+    Object.assign(headers, options.headers);
+    return {
+      url: this.settings.baseUrl + pathOf(operation.path, call.path ?? {}) + queryOf(operation.query, options, call),
+      init: { method: operation.method, headers, ...(body === undefined ? {} : { body }) },
+      correlationId,
+      maxRetries: numberFrom("maxRetries", options.maxRetries, this.settings.maxRetries, 0),
+      timeoutMs: numberFrom("timeoutMs", options.timeoutMs, this.settings.timeoutMs, 1),
+    };
+  }
+}
+
+function finished(error: unknown, attempts: number, cause?: unknown): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  error.attempts = attempts;
+  // A deadline that has passed says so itself, however often the request was sent.
+  if (attempts > 1 && cause === undefined && !error.message.startsWith("Request timeout")) {
+    error.message = `Request failed after ${attempts} attempts: ${error.message}`;
+  }
+  return error;
+}
+
+async function readFailure(response: Response, deadline: Deadline, correlationId: string) {
+  const text = await deadline.race(response.text());
+  let body: unknown = text;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // A proxy in between may answer in another way.
+  }
+  const sent = response.headers.get("x-correlation-id") ?? correlationId;
+  const reason = response.statusText || "no reason given";
+  const error = errorOfAnswer(response.status, reason, body, sent);
+  // What the gateway keeps under the key it would only say again.
+  const isKept = response.headers.get("idempotent-replayed") === "true";
+  const waitMs = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
+  return { error, isFinal: response.status < 500 || isKept, waitMs };
+}
+
+function pathOf(template: string, values: Record<string, string>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    // Dots alone are steps in a path, however they are written.
+    if (!value || value === "." || value === "..") {
+      throw new TypeError(`\`${value ?? ""}\` cannot be the ${name} of ${template}: give its name`);
+    }
+    return encodeURIComponent(value);
+  });
+}
+
+function queryOf(names: readonly string[], options: Record<string, unknown>, call: Call): string {
+  const pairs: string[] = [];
+  const add = (name: string, value: unknown) => {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one === undefined || one === null) continue;
+      const text = one instanceof Date ? one.toISOString() : String(one);
+      pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`);
+    }
+  };
+  for (const name of names) if (!call.inBody?.includes(name)) add(name, options[name]);
+  for (const [name, value] of Object.entries((options["extraQuery"] as object | undefined) ?? {})) add(name, value);
+  return pairs.length ? `?${pairs.join("&")}` : "";
+}
+
+/** 128 random bits. `randomUUID` is missing from pages that did not come over HTTPS. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
