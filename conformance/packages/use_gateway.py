@@ -1,11 +1,26 @@
-"""What a user writes first: the gateway, a call by a model's own object, and the engine in process. Prints what it saw as JSON."""
+"""What somebody writes first: a gateway, the tools, a call; and the engine without a gateway. Prints what it saw."""
 
 import json
-import sys
+import urllib.request
 
-from mcp_tool_gateway import Gateway, convert
+from mcp_tool_gateway import Gateway
 
-with Gateway.start(sys.argv[1]) as client:
-    listed = client.get_tools("openai")
-    called = client.call_tool("demo", "calculate", {"operation": "add", "a": 2, "b": 40})
-print(json.dumps({"listed": listed, "called": called, "converted": convert("openai", json.load(open(sys.argv[2])))}, default=str))
+with Gateway.start({"mcpServers": {"demo": {"type": "builtin"}}}) as client:
+    listed = [tool["function"]["name"] for tool in client.get_tools("openai")]
+    called = client.call_tool("demo", "add", {"a": 2, "b": 40})
+    url = f"{client.url}/health"
+
+from mcp_tool_gateway import convert
+
+tool = {
+    "name": "greet",
+    "description": "Says hello",
+    "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+converted = convert("openai", [tool])
+
+try:
+    after = urllib.request.urlopen(url, timeout=30).status
+except OSError:
+    after = "nobody listens"
+print(json.dumps({"listed": listed, "called": called, "converted": converted, "after": after}, default=str))

@@ -68,7 +68,7 @@ class Build:
         if self.zig:
             options += ["--zig"]
         options += ["--compatibility", self.platform.wheel if self.zig else "linux"]
-        self.environment |= {"MCP_TOOL_GATEWAY_PROGRAM": str(program), "MATURIN_PEP517_ARGS": " ".join(options)}
+        self.environment |= {"MCP_TOOL_GATEWAY_BUNDLE": str(program), "MATURIN_PEP517_ARGS": " ".join(options)}
         self.backend("build_wheel")
 
     def backend(self, hook):

@@ -1,6 +1,6 @@
 """Builds the Python package: maturin compiles the engine's module, and the gateway's program goes into the wheel beside it.
 
-`MCP_TOOL_GATEWAY_PROGRAM` names a gateway that is there already, or is `none`: then the wheel has no command `mcp-tool-gateway`, and
+`MCP_TOOL_GATEWAY_BUNDLE` names a gateway that is there already, or is `none`: then the wheel has no command `mcp-tool-gateway`, and
 `Gateway.start` takes one from `PATH`. Without it cargo builds the gateway, which takes a C compiler and some minutes.
 """
 
@@ -19,7 +19,7 @@ import tempfile
 
 import maturin
 
-VARIABLE = "MCP_TOOL_GATEWAY_PROGRAM"
+VARIABLE = "MCP_TOOL_GATEWAY_BUNDLE"
 COMMAND = "mcp-tool-gateway"
 PROJECT = pathlib.PurePosixPath("clients/python")
 # Of a workspace's members, what no build needs.
@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(r"(^|/)(tests|target|node_modules|__pycache__|\.venv)/|\.p
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     folder = os.path.abspath(wheel_directory)
     metadata = metadata_directory and os.path.abspath(metadata_directory)
-    with inside_project() as root, program_in_place(find_program(root)):
+    with inside_project() as root, in_place(root, find_program(root)):
         return maturin.build_wheel(folder, with_arguments(config_settings), metadata)
 
 
@@ -89,19 +89,20 @@ def inside_project():
 
 
 @contextlib.contextmanager
-def program_in_place(program):
-    """Puts the program where maturin looks for what a wheel installs beside modules."""
-    scripts = pathlib.Path("mcp_tool_gateway.data/scripts").absolute()
-    if program is None:
-        yield
-        return
-    scripts.mkdir(parents=True, exist_ok=True)
+def in_place(root, program):
+    """Puts the licence and the program where maturin looks for them."""
+    licence, data = pathlib.Path("LICENSE"), pathlib.Path("mcp_tool_gateway.data")
     try:
-        shutil.copy(program, scripts / (COMMAND + program.suffix))
-        scripts.joinpath(COMMAND + program.suffix).chmod(0o755)
+        shutil.copy(root / "LICENSE", licence)
+        if program is not None:
+            copy = data / "scripts" / (COMMAND + program.suffix)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(program, copy)
+            copy.chmod(0o755)
         yield
     finally:
-        shutil.rmtree(scripts.parent)
+        licence.unlink(missing_ok=True)
+        shutil.rmtree(data, ignore_errors=True)
 
 
 def find_program(root):
