@@ -89,8 +89,8 @@ class Build:
 
     def main_package(self, version):
         """What npm would pack of the client, with the engine's packages as its optional dependencies."""
-        quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-        self.run(["npm", "ci" if (NODE / "package-lock.json").exists() else "install", *quiet], NODE)
+        quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--silent"]
+        self.run(["npm", "install", *quiet], NODE)
         self.run(["npm", "run", "--silent", "build"], NODE)
         listing = self.run(["npm", "pack", "--dry-run", "--json", "--ignore-scripts"], NODE, stdout=subprocess.PIPE, text=True)
         package = fresh(self.scratch / "npm/main")
