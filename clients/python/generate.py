@@ -133,9 +133,11 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
                     places[parameter["in"]][name] = parameter["name"]
                     schemas[name] = parameter["schema"]
             body = resolve(document, operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {}))
-            for name, schema in body.get("properties", {}).items():
-                places["body"][snake(name)] = name
-                schemas[snake(name)] = schema
+            for wire, schema in body.get("properties", {}).items():
+                # A member that is called like an option of the client has an underscore, as those called like a keyword.
+                name = snake(wire) + ("_" if wire in COMMON else "")
+                places["body"][name] = wire
+                schemas[name] = schema
             name = operation["operationId"]
             arguments = {*places["path"], *map(snake, body.get("required", [])), *ARGUMENTS.get(name, ()), *COMMON}
             found[name] = {"method": method.upper(), "template": path, **places, "schemas": schemas, "arguments": arguments}

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""An MCP server over stdio with a counter, for tests of calls that must run exactly once.
+"""An MCP server over stdio with a counter, for tests of calls that must run exactly once, and with what clients have to carry.
 
     increment {by?, note?}  adds to the counter and gives the new count; it is not idempotent, and says so
     count {}                gives the count, and how often each note was seen more than once
+    picture {}              gives an image, the smallest PNG
+    echo {…}                gives its arguments
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ TOOLS = [
         "inputSchema": {"type": "object", "properties": {}},
         "annotations": {"readOnlyHint": True},
     },
+    {"name": "picture", "description": "Gives an image.", "inputSchema": {"type": "object", "properties": {}}},
+    {"name": "echo", "description": "Gives its arguments.", "inputSchema": {"type": "object", "properties": {"value": {}}}},
 ]
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 class CountingServer:
@@ -46,7 +51,9 @@ class CountingServer:
             return {"count": self.count}
         if name == "count":
             return {"count": self.count, "repeated": {note: times for note, times in self.notes.items() if times > 1}}
-        raise ValueError(f"no tool `{name}`; there are `increment` and `count`")
+        if name == "echo":
+            return arguments
+        raise ValueError(f"no tool `{name}`; there are {', '.join(tool['name'] for tool in TOOLS)}")
 
     def answer(self, method: str, params: dict) -> dict:
         if method == "initialize":
@@ -60,6 +67,8 @@ class CountingServer:
         if method == "ping":
             return {}
         if method == "tools/call":
+            if params.get("name") == "picture":
+                return {"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]}
             try:
                 result = self.call(params.get("name", ""), params.get("arguments") or {})
             except ValueError as error:

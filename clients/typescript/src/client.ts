@@ -112,11 +112,15 @@ export class GatewayClient {
     return toolEvents(this.#transport, { ...call, retry: "once" }, (answer) => answer as Schema.CallToolAnswer);
   }
 
-  /** Runs tool use in any format and answers in the same; XML as a text. */
+  /**
+   * Runs tool use in any format and answers in the same; XML as a text. `timeoutMs` is for the calls: the gateway gets it,
+   * and the client waits a little longer, so that the answer says what took too long.
+   */
   async route(request: Schema.RouteRequest, options: Options<Parameters.PostRouteParameters> = {}): Promise<unknown> {
     const body = typeof request === "string" ? { text: { body: request, type: "text/plain" } } : { body: request };
     const call = { operation: "postRoute", options, ...body, accept: "application/json, application/xml" } as const;
-    const { text, headers } = await this.#transport.text({ ...call, retry: "keyed" });
+    const timeoutMs = Math.max(this.#settings.timeoutMs, (options.timeoutMs ?? 0) + 5000);
+    const { text, headers } = await this.#transport.text({ ...call, retry: "keyed", timeoutMs });
     return headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
   }
 

@@ -11,6 +11,7 @@ export class Deadline {
   readonly #aborted: Promise<never>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timedOut = false;
+  #since = 0;
 
   constructor(
     private readonly timeoutMs: number,
@@ -36,6 +37,7 @@ export class Deadline {
   /** Counts from now on. */
   restart(): void {
     clearTimeout(this.#timer);
+    this.#since = performance.now();
     if (this.signal.aborted || this.timeoutMs > LONGEST_TIMER) return;
     this.#timer = setTimeout(() => {
       this.#timedOut = true;
@@ -56,6 +58,11 @@ export class Deadline {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Whether there is time to wait so long and then to do something. */
+  hasTimeFor(ms: number): boolean {
+    return performance.now() - this.#since + ms < this.timeoutMs;
   }
 
   /** Whether nothing more can come of this request. */

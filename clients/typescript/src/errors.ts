@@ -34,7 +34,7 @@ export class GatewayError extends Error {
 export class NetworkError extends GatewayError {}
 
 /** The deadline of a call has passed. */
-export class RequestTimeoutError extends GatewayError {}
+export class RequestTimeoutError extends NetworkError {}
 
 /** An answer that is not what the gateway writes; something else may listen at its address. */
 export class InvalidAnswerError extends GatewayError {}
@@ -51,7 +51,7 @@ export class InputNeededError extends GatewayError {
 export class GatewayHttpError extends GatewayError {}
 
 /** `CONNECTION_ERROR`: the server cannot be reached, or went away. */
-export class ConnectionError extends GatewayHttpError {}
+export class ConnectionFailedError extends GatewayHttpError {}
 /** `TOOL_NOT_FOUND`: no such tool. */
 export class ToolNotFoundError extends GatewayHttpError {}
 /** `RESOURCE_NOT_FOUND`: no such resource. */
@@ -61,7 +61,7 @@ export class ValidationError extends GatewayHttpError {}
 /** `SERVER_ERROR`: the server answered with a fault. */
 export class ServerError extends GatewayHttpError {}
 /** `TIMEOUT`: the server gave no answer in time. */
-export class TimeoutError extends GatewayHttpError {}
+export class CallTimeoutError extends GatewayHttpError {}
 /** `TOOL_ERROR`: the tool itself says that it failed. */
 export class ToolError extends GatewayHttpError {}
 /** `SERVER_NOT_FOUND`: no such server. */
@@ -69,7 +69,7 @@ export class ServerNotFoundError extends GatewayHttpError {}
 /** `UNKNOWN_PROVIDER`: no such provider. */
 export class UnknownProviderError extends GatewayHttpError {}
 /** `NOT_FOUND`: no such route; the gateway may be older than this client. */
-export class NotFoundError extends GatewayHttpError {}
+export class RouteNotFoundError extends GatewayHttpError {}
 /** `METHOD_NOT_ALLOWED`: the route has no such method. */
 export class MethodNotAllowedError extends GatewayHttpError {}
 /** `BODY_TOO_LARGE`: the body is too large. */
@@ -123,16 +123,16 @@ export class UnknownError extends GatewayHttpError {}
 
 /** The class of each code. */
 export const ERROR_CLASSES = {
-  CONNECTION_ERROR: ConnectionError,
+  CONNECTION_ERROR: ConnectionFailedError,
   TOOL_NOT_FOUND: ToolNotFoundError,
   RESOURCE_NOT_FOUND: ResourceNotFoundError,
   VALIDATION_ERROR: ValidationError,
   SERVER_ERROR: ServerError,
-  TIMEOUT: TimeoutError,
+  TIMEOUT: CallTimeoutError,
   TOOL_ERROR: ToolError,
   SERVER_NOT_FOUND: ServerNotFoundError,
   UNKNOWN_PROVIDER: UnknownProviderError,
-  NOT_FOUND: NotFoundError,
+  NOT_FOUND: RouteNotFoundError,
   METHOD_NOT_ALLOWED: MethodNotAllowedError,
   BODY_TOO_LARGE: BodyTooLargeError,
   UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaTypeError,

@@ -15,6 +15,8 @@ export interface StartOptions {
   binary?: string;
   /** Where the gateway keeps its log and what it remembers; a folder that goes away with it unless given. */
   data?: string;
+  /** Another port than a free one. */
+  port?: number;
   /** More arguments of `serve`. */
   args?: string[];
   /** More variables. */
@@ -65,7 +67,7 @@ export class Gateway {
     }
     const keepsData = typeof config === "object" && "dataDirectory" in config && options.data === undefined;
     const data = keepsData ? [] : ["--data", options.data ?? join(folder, "data")];
-    const args = ["serve", "--port", "0", "--config", file, ...data, ...(options.args ?? [])];
+    const args = ["serve", "--config", file, ...data, "--port", String(options.port ?? 0), ...(options.args ?? [])];
     const child = spawn(binary, args, {
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,4 +1,4 @@
-import { GatewayError, GatewayHttpError, InvalidAnswerError, NetworkError, RequestTimeoutError } from "./errors.js";
+import { GatewayError, GatewayHttpError, InvalidAnswerError, NetworkError } from "./errors.js";
 import type { GetLogsParameters } from "./generated/operations.js";
 import type { LogEntry } from "./generated/schemas.js";
 import type { RequestOptions } from "./options.js";
@@ -72,7 +72,7 @@ async function* entries(transport: Transport, call: Call): AsyncGenerator<[LogEn
 /** Whether it may work again later. */
 function isPassing(error: unknown): error is GatewayError {
   if (error instanceof GatewayHttpError) return (error.status ?? 0) >= 500;
-  return error instanceof NetworkError || error instanceof RequestTimeoutError;
+  return error instanceof NetworkError;
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -43,8 +43,9 @@ function fromText(text: string): ReadReply {
 
 function sourceOf(reply: unknown): Source | undefined {
   if (!isObject(reply)) return undefined;
-  // What AWS answers with has the stream inside.
-  const stream = isObject(reply["stream"]) && isStream(reply["stream"]) ? reply["stream"] : reply;
+  // What AWS answers with has the stream inside. Streams of other SDKs have the bytes inside, which nobody asked for.
+  const inner = reply["stream"];
+  const stream = !isStream(reply) && isObject(inner) && isStream(inner) ? inner : reply;
   if (Symbol.asyncIterator in stream) {
     const iterator = (stream as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator]();
     return { next: () => iterator.next(), stop: async () => iterator.return?.() };

@@ -22,8 +22,8 @@ export function toWire(given: unknown): { value: unknown; isCamelCase: boolean }
     return { value: parts.map((part) => part.value), isCamelCase: parts.some((part) => part.isCamelCase) };
   }
   if (!isObject(given)) return { value: given, isCamelCase: false };
-  // Mistral's SDK wraps each chunk.
-  if (isObject(given["data"]) && Array.isArray(given["data"]["choices"])) return toWire(given["data"]);
+  // Mistral's SDK wraps each chunk. Google's has a getter of that name, which warns of what it leaves out.
+  if (Object.hasOwn(given, "data") && isObject(given["data"]) && Array.isArray(given["data"]["choices"])) return toWire(given["data"]);
   const state = { isCamelCase: false };
   let value = given;
   if (Array.isArray(given["choices"])) {

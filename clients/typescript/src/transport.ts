@@ -1,5 +1,5 @@
 import { Deadline } from "./deadline.js";
-import { GatewayError, InvalidAnswerError, errorOfAnswer } from "./errors.js";
+import { GatewayError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } from "./errors.js";
 import { EventParser, type ServerEvent } from "./events.js";
 import { OPERATIONS } from "./generated/operations.js";
 import { toJson } from "./json.js";
@@ -20,6 +20,8 @@ export interface Call {
   /** Goes as it is, as this media type. */
   text?: { body: string; type: string };
   accept?: string;
+  /** The deadline, where the parameter `timeoutMs` means something else. */
+  timeoutMs?: number;
   /** Parameters that stand in the body and not in the query. */
   inBody?: readonly string[];
   /**
@@ -143,11 +145,13 @@ export class Transport {
         const error = deadline.translate(thrown, request.correlationId);
         failure = { error, isFinal: deadline.isOver, waitMs: 0 };
       }
-      if (failure.isFinal || attempt > retries) throw finished(failure.error, attempt);
+      const waitMs = Math.max(wait, failure.waitMs);
+      // What went wrong says more than that there was no time to try again.
+      if (failure.isFinal || attempt > retries || !deadline.hasTimeFor(waitMs)) throw finished(failure.error, attempt);
       try {
-        await deadline.sleep(Math.max(wait, failure.waitMs));
+        await deadline.sleep(waitMs);
       } catch (thrown) {
-        throw finished(deadline.translate(failure.error, request.correlationId), attempt, thrown);
+        throw finished(deadline.translate(thrown, request.correlationId), attempt);
       }
       wait *= this.settings.retryBackoff;
     }
@@ -182,16 +186,16 @@ export class Transport {
       init: { method: operation.method, headers, ...(body === undefined ? {} : { body }) },
       correlationId,
       maxRetries: numberFrom("maxRetries", options.maxRetries, this.settings.maxRetries, 0),
-      timeoutMs: numberFrom("timeoutMs", options.timeoutMs, this.settings.timeoutMs, 1),
+      timeoutMs: call.timeoutMs ?? numberFrom("timeoutMs", options.timeoutMs, this.settings.timeoutMs, 1),
     };
   }
 }
 
-function finished(error: unknown, attempts: number, cause?: unknown): unknown {
+function finished(error: unknown, attempts: number): unknown {
   if (!(error instanceof GatewayError)) return error;
   error.attempts = attempts;
   // A deadline that has passed says so itself, however often the request was sent.
-  if (attempts > 1 && cause === undefined && !error.message.startsWith("Request timeout")) {
+  if (attempts > 1 && !(error instanceof RequestTimeoutError)) {
     error.message = `Request failed after ${attempts} attempts: ${error.message}`;
   }
   return error;

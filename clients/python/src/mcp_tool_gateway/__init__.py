@@ -19,7 +19,6 @@ from ._events import Event
 from .async_client import AsyncGatewayClient, AsyncMcpToolGatewayClient, AsyncMCPToolGatewayClient
 from .client import GatewayClient, McpToolGatewayClient, MCPToolGatewayClient
 from .errors import *  # noqa: F403
-from .errors import __all__ as _errors
 from .gateway import Gateway
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ __all__ = [
     "metadata",
     "types",
 ]
-__all__ += _errors
-
+__all__ += errors.__all__
 
 def __getattr__(name: str) -> Any:
     if name not in _ENGINE:

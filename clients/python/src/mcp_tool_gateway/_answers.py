@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Mapping
 
 from ._requests import Request
 from .errors import CLASSES, GatewayError, GatewayHttpError, InvalidAnswerError, NetworkError, RequestTimeoutError, UnreachableError
@@ -57,13 +57,17 @@ def metadata(answer: Any) -> Metadata:
 
 def with_metadata(value: Any, about: Metadata) -> Any:
     """The value as one that carries metadata, unless it is a number, a boolean or null."""
-    kinds: tuple[tuple[type, Callable[[Any], Any]], ...] = ((dict, AnswerObject), (list, AnswerList), (str, AnswerText))
-    for kind, wrap in kinds:
-        if isinstance(value, kind):
-            answer = wrap(value)
-            answer.metadata = about
-            return answer
-    return value
+    answer: AnswerObject | AnswerList | AnswerText
+    if isinstance(value, dict):
+        answer = AnswerObject(value)
+    elif isinstance(value, list):
+        answer = AnswerList(value)
+    elif isinstance(value, str):
+        answer = AnswerText(value)
+    else:
+        return value
+    answer.metadata = about
+    return answer
 
 
 @dataclass(frozen=True)
@@ -197,4 +201,4 @@ class Attempts:
 
 
 def timed_out(seconds: float | None) -> RequestTimeoutError:
-    return RequestTimeoutError(f"Network error: no whole answer within {seconds or 0:g} s; a longer timeout= may help")
+    return RequestTimeoutError(f"Network error: no whole answer within {seconds or 0:.3g} s; a longer timeout= may help")

@@ -28,6 +28,9 @@ class Clock:
         self.seconds = seconds
         self.end = None if seconds is None else time.monotonic() + seconds
 
+    def restart(self, seconds: float) -> None:
+        self.seconds, self.end = seconds, time.monotonic() + seconds
+
     def left(self) -> float | None:
         if self.end is None:
             return None
@@ -37,22 +40,44 @@ class Clock:
         return left
 
 
-class _TimedReader(io.RawIOBase):
-    """Reads from a socket, each time with what is left; a timeout of the socket alone would begin again with every byte."""
+class _TimedSocket:
+    """What `http.client` asks of a socket, each time with what is left: a timeout of the socket alone would begin again with every byte."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connected: socket.socket, clock: Clock) -> None:
+        self.connected = connected
+        self.clock = clock
+
+    def sendall(self, data: Any) -> None:
+        self.connected.settimeout(self.clock.left())
+        self.connected.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_TimedReader(self), PIECE)
+
+    def fileno(self) -> int:
+        return self.connected.fileno()
+
+    def close(self) -> None:
+        self.connected.close()
+
+
+class _TimedReader(io.RawIOBase):
+    def __init__(self, timed: _TimedSocket) -> None:
         super().__init__()
-        self.connection = connection
+        self.timed = timed
+        # A file of the socket keeps it open until the answer is read.
+        self.file = timed.connected.makefile("rb", 0)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        connected = self.connection.sock
-        if connected is None:
-            return 0
-        connected.settimeout(self.connection.clock.left())
-        return connected.recv_into(buffer)
+    def readinto(self, buffer: Any) -> int | None:
+        self.timed.connected.settimeout(self.timed.clock.left())
+        return self.file.readinto(buffer)
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
 
 
 class _HeadReader:
@@ -64,7 +89,9 @@ class _HeadReader:
 
     def readline(self, limit: int = -1) -> bytes:
         line: bytes = self.source.readline(limit)
-        if self.size and not line.endswith(b"\n"):
+        # An empty first line is a connection that was closed before it was used again.
+        is_cut = not line.endswith(b"\n") and (limit < 0 or len(line) < limit)
+        if is_cut and (line or self.size):
             raise http.client.IncompleteRead(line)
         self.size += len(line)
         if self.size > HEAD_LIMIT:
@@ -91,37 +118,43 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection that keeps its clock, which each attempt sets."""
+    """A connection with a clock, which each attempt sets."""
 
     response_class = _Response
 
     def __init__(self, address: Address, context: ssl.SSLContext | None) -> None:
         super().__init__(address.host, address.port)
         self.context = context
-        self.clock = Clock(None)
-        self.used = False
+        self.timed: _TimedSocket | None = None
 
-    def connect(self) -> None:
-        connected = socket.create_connection((self.host, self.port), self.clock.left())
+    def connect_within(self, clock: Clock) -> None:
+        connected = socket.create_connection((self.host, self.port), clock.left())
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connected.settimeout(self.clock.left())
-            self.sock = self.context.wrap_socket(connected, server_hostname=self.host) if self.context else connected
+            if self.context:
+                connected.settimeout(clock.left())
+                connected = self.context.wrap_socket(connected, server_hostname=self.host)
         except BaseException:
             connected.close()
             raise
+        self.timed = self.sock = _TimedSocket(connected, clock)
 
-    def exchange(self, request: Request, target: str) -> _Response:
-        self.sock.settimeout(self.clock.left())
+    def set_clock(self, clock: Clock) -> None:
+        if self.timed is not None:
+            self.timed.clock = clock
+
+    def exchange(self, request: Request, target: str) -> http.client.HTTPResponse:
         self.putrequest(request.method, target, skip_accept_encoding=True)
         for name, value in request.headers.items():
             self.putheader(name, value)
         if request.body is not None:
             self.putheader("Content-Length", str(len(request.body)))
         self.endheaders(request.body)
-        # The response reads by a file of the socket; ours minds the clock.
-        response = _Response(_Reading(self), method=request.method)  # type: ignore[arg-type]
-        response.begin()
+        response = self.getresponse()
+        length = response.headers.get("content-length")
+        if length is not None and not length.strip().isdecimal():
+            # `http.client` would read until the connection ends.
+            raise http.client.HTTPException(f"content-length: {length}")
         return response
 
     def is_stale(self) -> bool:
@@ -132,16 +165,6 @@ class _Connection(http.client.HTTPConnection):
             return bool(select.select([self.sock], [], [], 0)[0])
         except (OSError, ValueError):
             return True
-
-
-class _Reading:
-    """What a response asks of its socket."""
-
-    def __init__(self, connection: _Connection) -> None:
-        self.connection = connection
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_TimedReader(self.connection), PIECE)
 
 
 class Transport:
@@ -171,12 +194,13 @@ class Transport:
         connection = self._take(clock)
         stream: Stream | None = None
         try:
-            connection.clock = clock
             if connection.sock is None:
                 with _connecting(self.address, clock):
-                    connection.connect()
+                    connection.connect_within(clock)
+            connection.set_clock(clock)
             with _reading(clock):
-                stream = Stream(self, connection, connection.exchange(request, self.address.prefix + request.target))
+                response = connection.exchange(request, self.address.prefix + request.target)
+            stream = Stream(self, connection, response, clock)
             return stream
         finally:
             if stream is None:
@@ -222,10 +246,11 @@ class Transport:
 class Stream:
     """An answer whose body is read as it comes."""
 
-    def __init__(self, transport: Transport, connection: _Connection, response: _Response) -> None:
+    def __init__(self, transport: Transport, connection: _Connection, response: http.client.HTTPResponse, clock: Clock) -> None:
         self.transport = transport
         self.connection = connection
         self.response = response
+        self.clock = clock
         headers: dict[str, str] = {}
         for name, value in response.getheaders():
             lower = name.lower()
@@ -237,8 +262,9 @@ class Stream:
         """The body as it comes; with `seconds`, each piece has that time."""
         while True:
             if seconds is not None:
-                self.connection.clock = Clock(seconds)
-            with _reading(self.connection.clock):
+                # The socket is shared with the response, also where the connection has given it away.
+                self.clock.restart(seconds)
+            with _reading(self.clock):
                 piece = self.response.read1(PIECE)
                 if not piece and self.response.length:
                     raise http.client.IncompleteRead(b"", self.response.length)

@@ -98,8 +98,9 @@ def _of_field(field: Any, value: Any, depth: int) -> Any:
     if kind is not None and kind.GetOptions().map_entry:
         entry = kind.fields_by_name["value"]
         return {str(key): _of_single(entry, value[key], depth + 1) for key in value}
-    # `ListFields` gives repeated fields as containers, which have no fields of their own.
-    if not hasattr(value, "ListFields") and hasattr(value, "__iter__") and not isinstance(value, (str, bytes)):
+    # `is_repeated` is new in protobuf 6, which will not have `label` for ever; 3 is repeated.
+    is_repeated = field.is_repeated if hasattr(field, "is_repeated") else field.label == 3
+    if is_repeated:
         return [_of_single(field, item, depth + 1) for item in value]
     return _of_single(field, value, depth)
 
@@ -165,7 +166,7 @@ def _is_model(value: Any) -> bool:
 
 RULES: tuple[tuple[Callable[[Any], bool], Callable[[Any, int], Any]], ...] = (
     (_has("DESCRIPTOR", "ListFields"), _of_message),
-    (lambda value: _has("to_dict")(type(value)) and hasattr(value, "_pb"), lambda value, depth: _of_message(value._pb, depth)),
+    (lambda value: hasattr(getattr(value, "_pb", None), "ListFields"), lambda value, depth: _of_message(value._pb, depth)),
     (_is_model, _of_model),
     (lambda value: hasattr(type(value), "proto") and hasattr(type(value), "tool_calls"), _of_xai),
     (_has("candidates", "resolve"), _of_reply_of_generativeai),

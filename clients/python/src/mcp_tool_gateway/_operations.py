@@ -136,7 +136,7 @@ OPERATIONS: Mapping[str, Operation] = {
         method="PUT",
         template="/registry/{name}",
         path={"name": "name"},
-        body={"name": "name", "title": "title", "description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema", "annotations": "annotations", "_meta": "_meta", "handler": "handler", "timeout": "timeout"},
+        body={"name": "name", "title": "title", "description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema", "annotations": "annotations", "_meta": "_meta", "handler": "handler", "timeout_": "timeout"},
     ),
     "deleteRegistryName": Operation(
         method="DELETE",

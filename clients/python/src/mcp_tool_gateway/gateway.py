@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from typing import IO, TYPE_CHECKING, Any, Mapping
+from typing import IO, TYPE_CHECKING, Any, Mapping, Sequence
 
 from .async_client import AsyncGatewayClient
 from .client import GatewayClient
@@ -80,22 +80,25 @@ class Gateway:
         *,
         binary: str | os.PathLike[str] | None = None,
         data: str | os.PathLike[str] | None = None,
+        port: int = 0,
+        arguments: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         timeout: float = 60,
         **client: Any,
     ) -> Self:
         """Starts it with a configuration: a dict, or the path of a file; without one the gateway looks for a file as it always does. `data` is the folder of its log, which is
-        a temporary one if absent. What else is given goes to the client."""
+        a temporary one if absent, `port` 0 is any that is free, and `arguments` are more of those that `mcp-tool-gateway serve` takes. What else is given goes to the client."""
         program = checked(os.fspath(binary), f"binary={os.fspath(binary)!r}") if binary is not None else find_binary()
         folder = tempfile.TemporaryDirectory(prefix="mcp-tool-gateway-", ignore_cleanup_errors=True)
         try:
-            command = [program, "serve", "--port", "0", "--data", os.fspath(data) if data is not None else os.path.join(folder.name, "data")]
+            command = [program, "serve", "--port", str(port), "--data", os.fspath(data) if data is not None else os.path.join(folder.name, "data")]
             if isinstance(config, Mapping):
                 path = pathlib.Path(folder.name, "config.json")
                 path.write_text(json.dumps(config))
                 command += ["--config", str(path)]
             elif config is not None:
                 command += ["--config", os.fspath(config)]
+            command += arguments
             process, url = launch(command, {**os.environ, **(env or {})}, timeout)
         except BaseException:
             folder.cleanup()

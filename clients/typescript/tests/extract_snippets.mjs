@@ -1,0 +1,17 @@
+// node extract_snippets.mjs MARKDOWN FOLDER: writes every block of TypeScript as a module of its own, to be compiled and run.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const [source, folder] = process.argv.slice(2);
+const blocks = [...readFileSync(source, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((match) => match[1]);
+if (blocks.length === 0) {
+  console.error(`${source} has no blocks of TypeScript`);
+  process.exit(1);
+}
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+for (const [index, block] of blocks.entries()) {
+  // Without an import or export it would be a script, in which nothing can be awaited.
+  writeFileSync(join(folder, `snippet_${index + 1}.ts`), `${block}\nexport {};\n`);
+}
+console.log(`${blocks.length} snippets`);
