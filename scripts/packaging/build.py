@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import zipfile
 
 from platforms import MAIN, PLATFORMS, optional_dependencies, text_of
 from versions import differences, workspace_version
@@ -70,6 +71,9 @@ class Build:
         options += ["--compatibility", self.platform.wheel if self.zig else "linux"]
         self.environment |= {"MCP_TOOL_GATEWAY_BUNDLE": str(program), "MATURIN_PEP517_ARGS": " ".join(options)}
         self.backend("build_wheel")
+        names = [name for wheel in self.out.glob("*.whl") for name in zipfile.ZipFile(wheel).namelist()]
+        if not any(name.endswith(f".data/scripts/{self.platform.program}") for name in names):
+            sys.exit(f"scripts/package: the wheel has no {self.platform.program}, only {', '.join(names)}")
 
     def backend(self, hook):
         """Runs a hook of the package's own build backend, as pip does."""

@@ -22,6 +22,8 @@ import maturin
 VARIABLE = "MCP_TOOL_GATEWAY_BUNDLE"
 COMMAND = "mcp-tool-gateway"
 PROJECT = pathlib.PurePosixPath("clients/python")
+# Where maturin looks for what a wheel installs beside modules.
+DATA = "mcp_tool_gateway._engine.data"
 # Of a workspace's members, what no build needs.
 LEFT_OUT = re.compile(r"(^|/)(tests|target|node_modules|__pycache__|\.venv)/|\.pyc$")
 
@@ -91,7 +93,7 @@ def inside_project():
 @contextlib.contextmanager
 def in_place(root, program):
     """Puts the licence and the program where maturin looks for them."""
-    licence, data = pathlib.Path("LICENSE"), pathlib.Path("mcp_tool_gateway.data")
+    licence, data = pathlib.Path("LICENSE"), pathlib.Path(DATA)
     try:
         shutil.copy(root / "LICENSE", licence)
         if program is not None:
