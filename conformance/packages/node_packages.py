@@ -39,7 +39,7 @@ def check_node(packages, node, scratch):
     launcher = project / "node_modules/.bin/mcp-tool-gateway"
     alone = serve(sealed, project, launcher, number=signal.SIGTERM, everybody=False)
 
-    run("npm", "uninstall", "--no-audit", "--no-fund", "mcp-tool-gateway", f"mcp-tool-gateway-linux-x64-gnu")
+    run("npm", "uninstall", "--no-audit", "--no-fund", "mcp-tool-gateway", "mcp-tool-gateway-linux-x64-gnu")
     left = sorted(path.name for path in project.joinpath("node_modules").glob("*"))
     assert not left, f"npm uninstall leaves {left}"
     network = " without a network" if without_network() else ""

@@ -3,17 +3,24 @@
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
-import urllib.request
 
 from programs import ROOT
-from sealed import LISTENING, NotRun, Sealed, without_network
+from sealed import NotRun, Sealed, without_network
 
 HERE = pathlib.Path(__file__).resolve().parent
 VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+
+# What `Gateway.start` says where a wheel was built without the program.
+WITHOUT_PROGRAM = """
+import mcp_tool_gateway
+try:
+    mcp_tool_gateway.Gateway.start()
+except mcp_tool_gateway.GatewayError as error:
+    print(error)
+"""
 
 
 def interpreters():
@@ -30,7 +37,7 @@ def find_interpreter(version, kept):
     return None
 
 
-def check_python(packages, interpreter, fixture, scratch):
+def check_python(packages, interpreter, scratch):
     if interpreter is None:
         raise NotRun("this machine has no such interpreter with venv")
     version = subprocess.run([interpreter, "--version"], capture_output=True, text=True).stdout.split()[1]
@@ -46,7 +53,12 @@ def check_python(packages, interpreter, fixture, scratch):
     assert said.split()[-1] == packages.version, said
     seen = json.loads(sealed.run(python, "-I", HERE / "use_gateway.py"))
     judge_use(seen)
-    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py", "--bin", program, "--fixture", fixture)
+    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py")
+
+    program.rename(venv / "elsewhere")
+    said_without = sealed.run(python, "-I", "-c", WITHOUT_PROGRAM)
+    assert "mcp-tool-gateway" in said_without and "MCP_TOOL_GATEWAY_BIN" in said_without, said_without
+    venv.joinpath("elsewhere").rename(program)
 
     sealed.run("pip", "uninstall", "--yes", "mcp-tool-gateway")
     left = sorted(files_of(venv) - before)
@@ -61,7 +73,7 @@ def summary(cases):
 
 def judge_use(seen):
     """Whether a program in Python or JavaScript saw what it should, of the gateway and of the engine in process."""
-    assert "calculate" in seen["listed"], seen
+    assert "add" in seen["listed"], seen
     assert seen["called"] == 42, seen
     assert seen["converted"] == EXPECTED, seen["converted"]
     assert seen["after"] == "nobody listens", seen

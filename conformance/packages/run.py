@@ -1,11 +1,11 @@
 """What `scripts/package` built, as people install it: fresh environments, one command each, no network and no compiler.
 
-    run.py --packages target/packages [--fixture gateway-fixture] [--cache FOLDER]
+    run.py --packages target/packages [--cache FOLDER]
     run.py --packages … --only 'python*'     some of the checks
     run.py --packages … --from-source        also builds the wheel from the source distribution, which takes some minutes
 
 Of packages for other machines (`scripts/package --profile dist`) it also judges what they need of a system, and runs them on an older one.
-Exit status: 0 good, 1 something fails, 2 wrong usage or a part that does not start, 77 nothing could be judged.
+Exit status: 0 good, 1 something fails, 2 wrong usage or a part that does not start.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Unusable, conclude, find_fixture, install_node_packages, print_table
+from programs import ROOT, Unusable, conclude, install_node_packages, print_table
 from node_packages import check_node
 from portable import check_portable
 from python_packages import check_python, check_source, interpreters
@@ -57,7 +57,7 @@ class Packages:
 def checks(packages, arguments, cache, scratch):
     """Each check with its name: a function that says what it saw, or raises."""
     for name, interpreter in interpreters().items():
-        yield f"python {name}", lambda interpreter=interpreter: check_python(packages, interpreter, arguments.fixture, scratch)
+        yield f"python {name}", lambda interpreter=interpreter: check_python(packages, interpreter, scratch)
     nodes = {"on PATH": None, "newer": cache / "node/node_modules" / OTHER_NODE / "bin/node"}
     for name, node in nodes.items():
         yield f"node {name}", lambda node=node: check_node(packages, node, scratch)
@@ -76,7 +76,6 @@ def judge(arguments):
     if not pathlib.Path(arguments.packages).is_dir():
         raise Unusable(f"{arguments.packages} is not there: run scripts/package, or name its folder by --packages")
     packages = Packages(arguments.packages)
-    arguments.fixture = find_fixture(arguments.fixture)
     rows, failed = [["check", "", "what was seen"]], []
     with tempfile.TemporaryDirectory() as scratch:
         for name, check in checks(packages, arguments, cache, pathlib.Path(scratch)):
@@ -109,7 +108,6 @@ def install(cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", default=str(ROOT / "target/packages"), help="the folder that scripts/package filled")
-    parser.add_argument("--fixture", help="the fixture's binary; else the newest under target/")
     parser.add_argument("--only", default="*", help="only checks that match this pattern")
     parser.add_argument("--from-source", action="store_true", help="also build the source distribution")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")

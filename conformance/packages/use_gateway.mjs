@@ -3,8 +3,8 @@ import { convert } from "mcp-tool-gateway/engine";
 import { Gateway } from "mcp-tool-gateway/gateway";
 
 const gateway = await Gateway.start({ mcpServers: { demo: { type: "builtin" } } });
-const tools = await gateway.client.getTools("openai");
-const called = await gateway.client.callTool("demo", "add", { a: 2, b: 40 });
+const { tools } = await gateway.client.getTools("openai");
+const { structuredContent } = await gateway.client.callTool("demo", "add", { a: 2, b: 40 });
 await gateway.close();
 
 const tool = {
@@ -12,9 +12,9 @@ const tool = {
   description: "Says hello",
   inputSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
 };
-const converted = convert("openai", [tool]);
+const converted = convert([tool], { to: "openai" });
 const after = await fetch(`${gateway.url}/health`).then(
   (answer) => answer.status,
   () => "nobody listens",
 );
-console.log(JSON.stringify({ listed: tools.map((tool) => tool.function.name), called, converted, after }));
+console.log(JSON.stringify({ listed: tools.map((tool) => tool.function.name), called: structuredContent.result, converted, after }));

@@ -6,8 +6,8 @@ import urllib.request
 from mcp_tool_gateway import Gateway
 
 with Gateway.start({"mcpServers": {"demo": {"type": "builtin"}}}) as client:
-    listed = [tool["function"]["name"] for tool in client.get_tools("openai")]
-    called = client.call_tool("demo", "add", {"a": 2, "b": 40})
+    listed = [tool["function"]["name"] for tool in client.get_tools("openai")["tools"]]
+    called = client.call_tool("demo", "add", {"a": 2, "b": 40})["structuredContent"]["result"]
     url = f"{client.url}/health"
 
 from mcp_tool_gateway import convert
@@ -17,10 +17,10 @@ tool = {
     "description": "Says hello",
     "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
 }
-converted = convert("openai", [tool])
+converted = convert([tool], to="openai")
 
 try:
     after = urllib.request.urlopen(url, timeout=30).status
 except OSError:
     after = "nobody listens"
-print(json.dumps({"listed": listed, "called": called, "converted": converted, "after": after}, default=str))
+print(json.dumps({"listed": listed, "called": called, "converted": converted, "after": after}))
