@@ -169,7 +169,7 @@ def main():
     parser.add_argument("--check-versions", action="store_true", help="build nothing")
     arguments = parser.parse_args()
     if wrong := differences(ROOT):
-        sys.exit("scripts/package: versions differ:\n" + "\n".join(wrong))
+        sys.exit(f"scripts/package: not version {workspace_version(ROOT)} of Cargo.toml:\n" + "\n".join(wrong))
     if arguments.check_versions:
         print(f"all versions are {workspace_version(ROOT)}")
         return

@@ -17,8 +17,7 @@ def workspace_version(root):
 def differences(root):
     """What does not have the workspace's version, a line each."""
     version = workspace_version(root)
-    found = [*differing_crates(root, version), *differing_python(root), *differing_npm(root, version)]
-    return [f"{line} (Cargo.toml says {version})" for line in found]
+    return [*differing_crates(root, version), *differing_python(root), *differing_npm(root, version)]
 
 
 def differing_crates(root, version):
