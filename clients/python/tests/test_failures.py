@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -30,7 +31,32 @@ def asynchronous(url: str, method: str, *arguments: Any, **options: Any) -> Any:
     return asyncio.run(run())
 
 
-both = pytest.mark.parametrize("ask", [sync, asynchronous])
+def with_library(name: str) -> Any:
+    """The asynchronous client by one of its libraries, as where the other is not installed."""
+
+    def ask(url: str, method: str, *arguments: Any, **options: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, {"httpx": "httpx2", "httpx2": "httpx"}[name], None)
+            return asynchronous(url, method, *arguments, **options)
+
+    return ask
+
+
+both = pytest.mark.parametrize("ask", [sync, with_library("httpx"), with_library("httpx2")], ids=["sync", "httpx", "httpx2"])
+
+
+def test_without_a_library_the_asynchronous_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(errors.MissingDependencyError, match=r"needs httpx or httpx2: pip install 'mcp-tool-gateway\[async\]'"):
+        AsyncGatewayClient()
+
+
+@pytest.mark.parametrize("name", ["httpx", "httpx2"])
+def test_each_library_is_the_one_that_is_used(name: str) -> None:
+    with Scripted(answer({"ok": True})) as server:
+        assert with_library(name)(server.url, "health") == {"ok": True}
+    assert server.asked[0].headers["user-agent"].startswith(f"python-{name}/")
 
 GARBAGE: dict[str, tuple[Any, type[errors.GatewayError], str]] = {
     "another content type": (answer(b"<html>hello</html>", content_type="text/html"), errors.InvalidAnswerError, "expected application/json, got text/html"),

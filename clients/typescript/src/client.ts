@@ -18,6 +18,7 @@ import type {
   ReplyAnswer,
   ReplyOptions,
   Target,
+  ToolResult,
 } from "./requests.js";
 import { type MessageForm, isCamelCaseSdk, messagesForSdk } from "./sdk.js";
 import { type ToolEvent, chunks, rpcMessages, toolEvents } from "./streams.js";
@@ -41,8 +42,6 @@ export class GatewayClient {
     return this.#settings.baseUrl;
   }
 
-  // ---- tools
-
   /** Tools in a provider's format; `list: true` gives them without the provider's wrapper. */
   getTools<P extends Provider>(provider: P, options: GetToolsOptions & { list: true }): Promise<Array<ToolOf<P>>>;
   getTools<P extends Provider>(provider: P, options?: Target<GetToolsOptions>): Promise<ToolsOf<P>>;
@@ -61,13 +60,14 @@ export class GatewayClient {
     return (await this.#transport.text({ ...call, retry: "safe" })).text;
   }
 
-  // ---- calls
-
-  /** Runs one call, or a list of them, as the provider's model made it, and gives what the tool answered. */
-  async execute(provider: Provider, call: unknown, options?: Target<ExecuteOptions>): Promise<unknown> {
+  /**
+   * Runs one call as the provider's model made it, and gives what the tool answered; of a list of calls, the list of that.
+   * The option `result` chooses another shape of it.
+   */
+  async execute<T = ToolResult>(provider: Provider, call: unknown, options?: Target<ExecuteOptions>): Promise<T> {
     const answer = await this.#execute(call, { ...of(options), provider });
     if (answer.inputRequired) throw inputNeeded(answer);
-    return "results" in answer ? answer.results : answer.result;
+    return ("results" in answer ? answer.results : answer.result) as T;
   }
 
   /**
@@ -89,16 +89,16 @@ export class GatewayClient {
   }
 
   /** Runs one tool by its name: `callTool(server, tool, arguments)`. `server` may be `undefined` for canonical names. */
-  async callTool(
+  async callTool<T = ToolResult>(
     server: string | undefined,
     tool: string,
     args: Record<string, unknown> = {},
     options: CallToolOptions = {},
-  ): Promise<unknown> {
+  ): Promise<T> {
     const call = this.#toolCall(server, tool, args, options);
     const answer = await this.#transport.json<Schema.CallToolAnswer>({ ...call, retry: "keyed" });
     if (answer.inputRequired) throw inputNeeded(answer);
-    return answer.result;
+    return answer.result as T;
   }
 
   /** The same, with what the server reports meanwhile. Sent once. */
@@ -123,8 +123,6 @@ export class GatewayClient {
     const { text, headers } = await this.#transport.text({ ...call, retry: "keyed", timeoutMs });
     return headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
   }
-
-  // ---- models and conversations
 
   /** Asks a model that has all tools, as OpenAI's Chat Completions. Sent once, as models cost money. */
   chat(request: Schema.CompletionRequest & { stream: true }, options?: ChatOptions): AsyncGenerator<CompletionChunk, void, undefined>;
@@ -212,8 +210,6 @@ export class GatewayClient {
     return this.#get("getConversationsIdCalls", options, { id });
   }
 
-  // ---- tools and conversations that stand in the request
-
   /** Converts tools. */
   convert(
     tools: Schema.Tool[] | Schema.ConvertRequest,
@@ -248,8 +244,6 @@ export class GatewayClient {
     return { ...answer, messages: messagesForSdk(answer.messages, request.to) };
   }
 
-  // ---- dialects
-
   /** The dialects. */
   providers(options: Options = {}): Promise<Schema.ProviderList> {
     return this.#get("getProviders", options);
@@ -264,8 +258,6 @@ export class GatewayClient {
   detect(model: Target<Options<Parameters.GetDetectParameters>>, options: Options = {}): Promise<Schema.DetectAnswer> {
     return this.#get("getDetect", { ...options, ...(typeof model === "string" ? { model } : model) });
   }
-
-  // ---- resources and long results
 
   /** The servers' resources. */
   resources(options?: Target<Options<Parameters.GetResourcesParameters>>): Promise<Schema.ResourceLists> {
@@ -295,8 +287,6 @@ export class GatewayClient {
       next: next === null ? undefined : Number(next),
     };
   }
-
-  // ---- operations
 
   /** Whether calls would work. */
   health(options: Options<Parameters.GetHealthParameters> = {}): Promise<Schema.Health> {
@@ -407,8 +397,6 @@ export class GatewayClient {
     return (await this.#transport.text({ operation: "get", options, retry: "safe" })).text;
   }
 
-  // ---- MCP
-
   /** Sends a message of MCP and gives what comes back; nothing for a notification. Sent once. */
   mcp(message: Schema.JsonRpcMessage, options: McpOptions = {}): AsyncGenerator<Schema.JsonRpcMessage, void, undefined> {
     const operation = options.group === undefined ? "postMcp" : "postMcpGroup";
@@ -440,8 +428,6 @@ export class GatewayClient {
     const call = { operation, path, options: { ...given, sessionId }, body: message, retry: "once" } as const;
     await this.#transport.text(call);
   }
-
-  // ----
 
   #get<T>(operation: GetOperation, options: object, path: Record<string, string> = {}): Promise<T> {
     return this.#transport.json({ operation, options, path, retry: "safe" });

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findBinary } from "./binary.js";
+import { endWithUs, forget } from "./children.js";
 import { GatewayClient } from "./client.js";
 import type { GatewayClientOptions } from "./options.js";
 
@@ -72,12 +73,11 @@ export class Gateway {
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    const kill = () => child.kill("SIGKILL");
-    process.on("exit", kill);
+    endWithUs(child);
     const ended = new Promise<void>((resolve) => {
       child.once("error", () => resolve());
       child.once("exit", () => resolve());
-    }).finally(() => process.off("exit", kill));
+    }).finally(() => forget(child));
     try {
       const baseUrl = await listening(child, binary, options);
       const gateway = new Gateway(child, folder, ended, new GatewayClient({ ...options.client, baseUrl }));
@@ -85,7 +85,7 @@ export class Gateway {
       for (const handle of [child, child.stdout, child.stderr]) (handle as { unref?: () => void } | null)?.unref?.();
       return gateway;
     } catch (error) {
-      kill();
+      child.kill("SIGKILL");
       await ended;
       await rm(folder, { recursive: true, force: true });
       throw error;

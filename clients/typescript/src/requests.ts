@@ -32,6 +32,15 @@ export type ReplyAnswer<P extends Provider = Provider> = Omit<Schema.ExecuteAnsw
   messages: Array<MessageOf<P>>;
 };
 
+/** What a tool answers, as MCP has it. `isError` says that the tool failed; the model should see it. */
+export interface ToolResult {
+  content: Array<{ type: string; text?: string; [member: string]: unknown }>;
+  // Its shape is the tool's own.
+  structuredContent?: any;
+  isError?: boolean;
+  [member: string]: unknown;
+}
+
 /** How a tool is called by its name. */
 export type CallToolOptions = Options<Parameters.PostCallToolParameters> & {
   continue?: string;

@@ -15,7 +15,7 @@ const client = new GatewayClient({ baseUrl: `http://127.0.0.1:${port}`, retryDel
 
 /** What the server of all calls has seen. */
 async function count(): Promise<{ count: number; repeated: Record<string, number> }> {
-  const result = (await gateway.client.callTool("counting", "count")) as { content: Array<{ text: string }> };
+  const result = await gateway.client.callTool("counting", "count");
   return JSON.parse(result.content[0]?.text ?? "");
 }
 

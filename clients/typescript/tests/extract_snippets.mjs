@@ -13,5 +13,7 @@ mkdirSync(folder, { recursive: true });
 for (const [index, block] of blocks.entries()) {
   // Without an import or export it would be a script, in which nothing can be awaited.
   writeFileSync(join(folder, `snippet_${index + 1}.ts`), `${block}\nexport {};\n`);
+  // The first one is for whoever has no compiler, too.
+  if (index === 0) writeFileSync(join(folder, "first.mjs"), block);
 }
 console.log(`${blocks.length} snippets`);

@@ -62,16 +62,39 @@ describe("Gateway.start", () => {
     await assert.rejects(Gateway.start(undefined, { binary: silent, startTimeoutMs: 50 }), /it does not listen after 50ms/);
   });
 
-  it("lets a program end that forgot it, and then ends too", async () => {
+  /** A program with a gateway: its process, and the gateway's. */
+  async function startForgetful(more: string): Promise<{ child: ChildProcess; pid: number }> {
     const program = `
       import { Gateway } from "mcp-tool-gateway/gateway";
       const gateway = await Gateway.start(undefined, { binary: process.env.GATEWAY_BIN });
+      const other = await Gateway.start(undefined, { binary: process.env.GATEWAY_BIN });
+      await other.close();
+      ${more}
       console.log(gateway.pid);
     `;
-    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: dirname(dirname(launcher)), stdio: ["ignore", "pipe", "inherit"] });
+    const args = ["--input-type=module", "-e", program];
+    const child = spawn(process.execPath, args, { cwd: dirname(dirname(launcher)), stdio: ["ignore", "pipe", "inherit"] });
     const [output] = (await once(child.stdout, "data")) as [Buffer];
+    return { child, pid: Number(output) };
+  }
+
+  it("lets a program end that forgot it, and then ends too", async () => {
+    const { child, pid } = await startForgetful("");
     assert.deepEqual(await once(child, "exit"), [0, null]);
-    await until(() => (isRunning(Number(output)) ? undefined : true));
+    await until(() => (isRunning(pid) ? undefined : true));
+  });
+
+  it("ends with a program that is ended by a signal", async () => {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+      const { child, pid } = await startForgetful("setInterval(() => {}, 1000);");
+      child.kill(signal);
+      assert.deepEqual(await once(child, "exit"), [null, signal]);
+      await until(() => (isRunning(pid) ? undefined : true));
+    }
+    const { child, pid } = await startForgetful('process.on("SIGTERM", () => process.exit(7)); setInterval(() => {}, 1000);');
+    child.kill("SIGTERM");
+    assert.deepEqual(await once(child, "exit"), [7, null]);
+    await until(() => (isRunning(pid) ? undefined : true));
   });
 });
 

@@ -105,7 +105,7 @@ describe("getTools", () => {
 describe("execute", () => {
   it("runs a call of Gemini", async () => {
     const result = await client.execute("gemini", { name: "add", args: { a: 15, b: 27 } }, "default");
-    assert.deepEqual((result as { structuredContent: unknown }).structuredContent, { result: 42, operation: "add", a: 15, b: 27 });
+    assert.deepEqual(result.structuredContent, { result: 42, operation: "add", a: 15, b: 27 });
     assert.equal(seen.at(-1), "POST /execute");
     assert.deepEqual(
       await client.execute("gemini", { name: "add", args: { a: 15, b: 27 } }, { server: "default", result: "parsed" }),
@@ -115,12 +115,12 @@ describe("execute", () => {
 
   it("runs a call of OpenAI, whose arguments are a text", async () => {
     const result = await client.execute("openai", { name: "add", arguments: '{"a": 15, "b": 27}' }, "default");
-    assert.equal((result as { structuredContent: { result: number } }).structuredContent.result, 42);
+    assert.equal(result.structuredContent.result, 42);
     const both = [
       { id: "c1", type: "function", function: { name: "add", arguments: '{"a": 1, "b": 2}' } },
       { id: "c2", type: "function", function: { name: "multiply", arguments: '{"a": 3, "b": 4}' } },
     ];
-    const results = (await client.execute("openai", both, { server: "default", result: "parsed" })) as Array<{ result: unknown }>;
+    const results = await client.execute<unknown[]>("openai", both, { server: "default", result: "parsed" });
     assert.equal(results.length, 2);
     assert.match(JSON.stringify(results), /"result":3\b.*"result":12\b/);
   });
@@ -133,7 +133,7 @@ describe("execute", () => {
       return true;
     });
     // Unless asked to be precise, the gateway says it to the model.
-    const result = (await client.execute("gemini", call, "default")) as { isError: boolean; content: Array<{ text: string }> };
+    const result = await client.execute("gemini", call, "default");
     assert.deepEqual([result.isError, result.content[0]?.text], [true, "Tool not found: invalid"]);
     await assert.rejects(client.execute("gemini", { args: {} }), { code: "VALIDATION_ERROR", status: 400 });
   });
@@ -141,7 +141,7 @@ describe("execute", () => {
 
 describe("callTool", () => {
   it("runs a tool by its name", async () => {
-    const result = (await client.callTool("default", "add", { a: 10, b: 20 })) as { structuredContent: { result: number } };
+    const result = await client.callTool("default", "add", { a: 10, b: 20 });
     assert.equal(result.structuredContent.result, 30);
     assert.equal(seen.at(-1), "POST /call_tool");
   });

@@ -13,17 +13,20 @@ const gateway = await startGateway();
 const folder = await mkdtemp(join(tmpdir(), "snippets-"));
 atEnd(() => rm(folder, { recursive: true, force: true }));
 
-async function run(snippet: number, environment: Record<string, string> = {}): Promise<string> {
+async function run(snippet: string, environment: Record<string, string> = {}): Promise<string> {
   const preload = join(folder, "preload.mjs");
   const map = 'const real = fetch; globalThis.fetch = (url, init) => real(String(url).replace("http://127.0.0.1:8787", process.env.GATEWAY_URL), init);';
   await writeFile(preload, map);
-  const program = fileURLToPath(new URL(`snippets/snippet_${snippet}.js`, import.meta.url));
+  const program = fileURLToPath(new URL(snippet, import.meta.url));
   const env = { ...process.env, GATEWAY_URL: gateway.url, MCP_TOOL_GATEWAY_BIN: given("GATEWAY_BIN"), ...environment };
   const { stdout } = await promisify(execFile)(process.execPath, ["--import", preload, program], { env, timeout: 60_000 });
   return stdout;
 }
 
-it("the first three lines", async () => assert.match(await run(1), /result: 42/));
+it("the first three lines", async () => {
+  assert.match(await run("snippets/snippet_1.js"), /result: 42/);
+  assert.match(await run("../../tests/snippets/first.mjs"), /result: 42/);
+});
 
 it("the loop with OpenAI's SDK", async () => {
   const script = join(folder, "script.json");
@@ -31,12 +34,12 @@ it("the loop with OpenAI's SDK", async () => {
   await writeFile(script, JSON.stringify({ strict: true, steps: [{ reply: { calls: [call] } }, { reply: { text: "It is 42." } }] }));
   const model = await startProgram(given("GATEWAY_MODEL"), ["--wire", "chat", "--script", script, "--strict"], /"url":"([^"]+)"/);
   const environment = { OPENAI_BASE_URL: model.found, OPENAI_API_KEY: "none" };
-  assert.equal(await run(2, environment), "It is 42.\n");
+  assert.equal(await run("snippets/snippet_2.js", environment), "It is 42.\n");
 });
 
 it("the log and an error", async () => {
   await gateway.client.callTool("demo", "add", { a: 1, b: 2 });
-  const [first, second] = (await run(3)).split("\n");
+  const [first, second] = (await run("snippets/snippet_3.js")).split("\n");
   assert.match(first ?? "", /^add \d/);
   assert.match(second ?? "", /^Gateway HTTP 400: server `demo` has no tool `no-such-tool` [0-9a-f]{32}$/);
 });

@@ -36,11 +36,11 @@ class _Answer:
         return self.metadata.correlation_id
 
 
-class AnswerObject(_Answer, dict):  # type: ignore[type-arg]
+class AnswerObject(_Answer, dict[str, Any]):
     """A JSON object of the gateway, with all its members."""
 
 
-class AnswerList(_Answer, list):  # type: ignore[type-arg]
+class AnswerList(_Answer, list[Any]):
     """A JSON array of the gateway."""
 
 

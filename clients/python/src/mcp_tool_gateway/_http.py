@@ -106,9 +106,11 @@ class _HeadReader:
 
 
 class _Response(http.client.HTTPResponse):
+    fp: Any
+
     def begin(self) -> None:
         source = self.fp
-        self.fp = _HeadReader(source)  # type: ignore[assignment]
+        self.fp = _HeadReader(source)
         try:
             super().begin()
         finally:
