@@ -40,7 +40,7 @@ def check_node(packages, node, scratch):
     alone = serve(sealed, project, launcher, number=signal.SIGTERM, everybody=False)
 
     run("npm", "uninstall", "--no-audit", "--no-fund", "mcp-tool-gateway", "mcp-tool-gateway-linux-x64-gnu")
-    left = sorted(path.name for path in project.joinpath("node_modules").glob("*"))
+    left = [str(path) for path in project.joinpath("node_modules").rglob("*") if not path.is_dir() and path.name != ".package-lock.json"]
     assert not left, f"npm uninstall leaves {left}"
     network = " without a network" if without_network() else ""
     return f"{version}: installed{network}, {said}, served and ended with {by_group} (Ctrl-C) and {alone} (SIGTERM), uninstalled"

@@ -133,7 +133,8 @@ class Group:
 
 def without_network():
     """What starts a command where there is no network at all, if this system lets us."""
-    for words in (["unshare", "--net"], ["unshare", "--map-root-user", "--net"]):
-        if shutil.which("unshare") and subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+    unshare = shutil.which("unshare")
+    for words in ([unshare, "--net"], [unshare, "--map-root-user", "--net"]):
+        if unshare and subprocess.run([*words, "true"], capture_output=True).returncode == 0:
             return words
     return []

@@ -25,6 +25,7 @@ class Build:
 
     def __init__(self, arguments):
         self.profile = arguments.profile
+        self.gateway = arguments.gateway and pathlib.Path(arguments.gateway).resolve(strict=True)
         self.zig = arguments.native_tools == "zig"
         self.out = pathlib.Path(arguments.out).resolve()
         self.scratch = TARGET / "packaging"
@@ -54,12 +55,12 @@ class Build:
         return subprocess.run(command, cwd=folder, env=self.environment, check=True, **more)
 
     def programs(self):
-        """The gateway and Node's engine. Quick profiles take a gateway that is there."""
-        program = self.built / self.platform.program
-        if self.profile == "dist" or not program.exists():
-            self.cargo("mcp-tool-gateway", "gateway-node")
-        else:
-            self.cargo("gateway-node")
+        """The gateway and Node's engine. Quick profiles take a gateway that is there; apart from each other, as more features of shared
+        crates would have all of them compiled once more."""
+        program = self.gateway or self.built / self.platform.program
+        if not self.gateway and (self.profile == "dist" or not program.exists()):
+            self.cargo("mcp-tool-gateway")
+        self.cargo("gateway-node")
         return stripped(program, self.scratch), stripped(self.built / self.platform.library, self.scratch)
 
     def wheel(self, program):
@@ -165,6 +166,7 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/package", description=__doc__)
     parser.add_argument("--profile", choices=["dist", "release", "dev"], default="dist")
     parser.add_argument("--native-tools", choices=["zig", "none"], help="who links; zig for dist, else this machine's compiler")
+    parser.add_argument("--gateway", help="a gateway that is built already, for the same system as the packages")
     parser.add_argument("--out", default=TARGET / "packages")
     parser.add_argument("--check-versions", action="store_true", help="build nothing")
     arguments = parser.parse_args()
