@@ -24,6 +24,7 @@ def check_portable(packages, cache, scratch):
         "auditwheel": lambda: check_auditwheel(packages, scratch),
         "abi3audit": lambda: check_abi3(packages),
         "glibc": lambda: check_glibc(packages, scratch),
+        "no folders": lambda: check_folders(packages, scratch),
         "one program": lambda: check_same_program(packages, scratch),
         "older system": lambda: check_older_system(packages, cache, scratch),
     }
@@ -75,6 +76,15 @@ def unpacked(packages, scratch):
     return {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if is_elf(path)}
 
 
+def check_folders(packages, scratch):
+    unpacked(packages, scratch)
+    files = [path for path in (scratch / "unpacked").rglob("*") if path.is_file()]
+    for place in (str(ROOT), str(pathlib.Path.home() / ".cargo")):
+        naming = [path.name for path in files if place.encode() in path.read_bytes()]
+        assert not naming, f"{naming} name {place}, where they were built"
+    return f"{len(files)} files; none names a folder that it was built in"
+
+
 def check_glibc(packages, scratch):
     if not shutil.which("objdump"):
         raise NotRun("there is no objdump")
@@ -87,8 +97,6 @@ def check_glibc(packages, scratch):
         newest = max(versions)
         assert newest <= allowed, f"{name} needs glibc {newest}, and the wheel says {allowed}"
         assert needed <= ALLOWED, f"{name} needs {sorted(needed - ALLOWED)}"
-        for place in (str(ROOT), str(pathlib.Path.home() / ".cargo")):
-            assert place.encode() not in path.read_bytes(), f"{name} names {place}, where it was built"
         seen.append(f"{path.name} {'.'.join(map(str, newest))}")
     return f"at most {'.'.join(map(str, allowed))}: {', '.join(seen)}"
 

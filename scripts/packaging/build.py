@@ -61,7 +61,8 @@ class Build:
         if not self.gateway and (self.profile == "dist" or not program.exists()):
             self.cargo("mcp-tool-gateway")
         self.cargo("gateway-node")
-        return stripped(program, self.scratch), stripped(self.built / self.platform.library, self.scratch)
+        addon = self.built / self.platform.library
+        return stripped(program, self.scratch / self.platform.program, "all"), stripped(addon, self.scratch / "engine.node", "unneeded")
 
     def wheel(self, program):
         options = ["--profile", self.profile, "--locked", "--strip"]
@@ -137,13 +138,12 @@ def without_paths():
     return " ".join([*flags, *os.environ.get("RUSTFLAGS", "").split()])
 
 
-def stripped(path, folder):
+def stripped(path, copy, symbols):
     """A copy without symbols; where the machine has no `strip`, as it is."""
-    folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / path.name
+    copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(path, copy)
     if shutil.which("strip"):
-        subprocess.run(["strip", "--strip-unneeded" if path.suffix else "--strip-all", str(copy)], check=True)
+        subprocess.run(["strip", f"--strip-{symbols}", str(copy)], check=True)
     return copy
 
 
@@ -185,7 +185,7 @@ def main():
         build.npm(program, library)
     except subprocess.CalledProcessError as problem:
         sys.exit(f"scripts/package: `{' '.join(map(str, problem.cmd))}` ended with {problem.returncode}")
-    shutil.copy(program, build.out / f"{MAIN}-{workspace_version(ROOT)}-{build.platform.target}{pathlib.Path(program).suffix}")
+    shutil.copy(program, build.out / f"{MAIN}-{workspace_version(ROOT)}-{build.platform.target}{program.suffix}")
     print_files(build.out)
 
 
