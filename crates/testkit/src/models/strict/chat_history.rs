@@ -46,6 +46,7 @@ fn check_message(index: usize, message: &Value) -> Result<&str, Violation> {
         );
         return Err(Violation::new(message).at(param).code("invalid_value"));
     }
+    check_members(index, role, message)?;
     let calls = message.get("tool_calls").is_some() || message.get("function_call").is_some();
     let empty = message.get("content").is_none_or(Value::is_null);
     if empty && !(role == "assistant" && calls) {
@@ -60,6 +61,20 @@ fn check_message(index: usize, message: &Value) -> Result<&str, Violation> {
         return Err(Violation::new(text).at(format!("messages[{index}]")).code("invalid_value"));
     }
     Ok(role)
+}
+
+/// A result has neither a name nor a flag for failures: what it says is in its content.
+fn check_members(index: usize, role: &str, message: &Value) -> Checked {
+    let known: &[&str] = match role {
+        "tool" => &["role", "content", "tool_call_id"],
+        "function" => &["role", "content", "name"],
+        _ => return Ok(()),
+    };
+    let mut keys = message.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    match keys.find(|key| !known.contains(key)) {
+        Some(key) => Err(openai_schema::unknown_parameter(&format!("messages[{index}].{key}"))),
+        None => Ok(()),
+    }
 }
 
 /// The ids of an assistant's calls.

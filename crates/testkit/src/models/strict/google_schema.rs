@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Checked, is_name, list, refuse, text};
+use super::{Checked, google_json, is_name, list, refuse, text};
 
 /// The members of a declaration, in both spellings.
 const MEMBERS: [&str; 9] = [
@@ -57,9 +57,21 @@ pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
             "* GenerateContentRequest.{at}.name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.\n"
         ));
     }
+    let json = ["parametersJsonSchema", "parameters_json_schema"];
+    let json = json.iter().find_map(|key| declaration.get(*key)).filter(|schema| !schema.is_null());
     let Some(schema) = declaration.get("parameters").filter(|schema| !schema.is_null()) else {
-        return Ok(());
+        return json.map_or(Ok(()), |schema| google_json::check(schema, at));
     };
+    if json.is_some() {
+        return refuse(format!(
+            "* GenerateContentRequest.{at}: parameters and parameters_json_schema are mutually exclusive.\n"
+        ));
+    }
+    if text(schema, "type").is_none_or(|kind| !kind.eq_ignore_ascii_case("object")) {
+        // A reader of messages comes first, and says more about what it cannot read.
+        check_fields(schema, &format!("{at}.parameters"))?;
+        return refuse(format!("* GenerateContentRequest.{at}.parameters: schema should be of type OBJECT\n"));
+    }
     check_fields(schema, &format!("{at}.parameters"))?;
     check_meaning(schema, &format!("{at}.parameters"))
 }
@@ -123,6 +135,7 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
     let kind = text(schema, "type").unwrap_or_default().to_uppercase();
     let properties = object.get("properties").and_then(Value::as_object);
     match kind.as_str() {
+        "TYPE_UNSPECIFIED" => return fail("type", "must be specified"),
         "" if !object.contains_key("anyOf") && !object.contains_key("any_of") => {
             return fail("type", "must be specified");
         }
@@ -140,9 +153,22 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
     if let Some(index) = list(schema, "enum").iter().position(|value| value == "") {
         return fail(&format!("enum[{index}]"), "cannot be empty");
     }
-    let format = text(schema, "format").filter(|_| kind == "STRING");
-    if format.is_some_and(|format| !["enum", "date-time"].contains(&format)) {
-        return fail("format", "only 'enum' and 'date-time' are supported for STRING type");
+    let (formats, words): (&[&str], _) = match kind.as_str() {
+        "STRING" => {
+            (&["enum", "date-time"], "only 'enum' and 'date-time' are supported for STRING type")
+        }
+        "NUMBER" => (&["float", "double"], "only 'float' and 'double' are supported for NUMBER type"),
+        "INTEGER" => (&["int32", "int64"], "only 'int32' and 'int64' are supported for INTEGER type"),
+        _ => (&[], "is not supported for this type"),
+    };
+    if text(schema, "format").is_some_and(|format| !formats.contains(&format)) {
+        return fail("format", words);
+    }
+    if !kind.is_empty() && kind != "OBJECT" && object.contains_key("required") {
+        return fail("required", "only allowed for OBJECT type");
+    }
+    if !kind.is_empty() && kind != "ARRAY" && object.contains_key("items") {
+        return fail("items", "only allowed for ARRAY type");
     }
     let known =
         |name: &Value| name.as_str().is_some_and(|name| properties.is_some_and(|all| all.contains_key(name)));

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Checked, is_name, list, refuse, text};
+use super::json_schema::{Draft, check_metaschema, check_references};
+use super::{Checked, is_name, list, messages_strict, refuse, text};
 use crate::models::record::RecordedRequest;
 
 /// The members of a request; others are refused.
@@ -60,7 +61,8 @@ pub(super) fn check_parameters(request: &RecordedRequest, body: &Value) -> Check
     if tools.is_empty() && kinds.any(|kind| matches!(kind, "tool_use" | "tool_result")) {
         return refuse("Requests which include `tool_use` or `tool_result` blocks must define tools.");
     }
-    check_tools(tools)
+    check_tools(tools)?;
+    messages_strict::check_request(tools)
 }
 
 fn check_tools(tools: &[Value]) -> Checked {
@@ -110,6 +112,14 @@ fn check_schema(at: &str, tool: &Value) -> Checked {
         return refuse(format!(
             "{at}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
         ));
+    }
+    if check_metaschema(schema, Draft::TwentyTwenty).and_then(|()| check_references(schema)).is_err() {
+        return refuse(format!(
+            "{at}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use."
+        ));
+    }
+    if tool.get("strict") == Some(&Value::Bool(true)) {
+        messages_strict::check(&at.replace(".custom", ""), schema)?;
     }
     Ok(())
 }
