@@ -218,7 +218,7 @@ impl Asked<'_> {
                 frames.truncate(first + 1);
                 let data = stream_error(self.wire(), self.form, frames.len());
                 frames.push(match self.form {
-                    Form::Messages | Form::Responses => Frame::typed(FrameKind::Finish, &data),
+                    Form::Messages | Form::Responses | Form::Cohere => Frame::typed(FrameKind::Finish, &data),
                     Form::Converse => Frame::exception(exception(&Problem::Server), &data),
                     _ => Frame::new(FrameKind::Finish, &data),
                 });

@@ -165,7 +165,8 @@ pub(crate) fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, others)) = rest.split_first() {
-        let digits = others.get(..2).filter(|_| *first == b'%').and_then(|pair| std::str::from_utf8(pair).ok());
+        let digits =
+            others.get(..2).filter(|_| *first == b'%').and_then(|pair| std::str::from_utf8(pair).ok());
         if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             bytes.push(byte);
             rest = others.get(2..).unwrap_or_default();

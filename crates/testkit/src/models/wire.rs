@@ -126,7 +126,9 @@ impl Wire {
             ("POST", Self::Responses) if path.ends_with("/responses") => by_body(Form::Responses, false),
             ("POST", Self::Ollama) if path.ends_with("/api/chat") => by_body(Form::Ollama, true),
             ("POST", Self::Messages) if path.ends_with("/messages") => by_body(Form::Messages, false),
-            ("POST", Self::Mistral) if path.ends_with("/v1/chat/completions") => by_body(Form::Mistral, false),
+            ("POST", Self::Mistral) if path.ends_with("/v1/chat/completions") => {
+                by_body(Form::Mistral, false)
+            }
             ("POST", Self::Cohere) if path.ends_with("/v2/chat") => by_body(Form::Cohere, false),
             ("POST", Self::GenerateContent) if path.ends_with(":generateContent") => {
                 by_path(Form::GenerateContent, false)

@@ -12,11 +12,18 @@ pub(super) fn error(problem: &Problem) -> (u16, Value) {
         Problem::Unavailable | Problem::Overloaded => {
             (503, "unreachable_backend", Some("1100"), "Service unavailable.".to_owned())
         }
-        Problem::Schema(tool) => {
-            (400, invalid, None, format!("Invalid tool schema: the parameters of {tool} are not valid under any of the given schemas"))
-        }
+        Problem::Schema(tool) => (
+            400,
+            invalid,
+            None,
+            format!(
+                "Invalid tool schema: the parameters of {tool} are not valid under any of the given schemas"
+            ),
+        ),
         Problem::Tool(tool) => {
-            let text = format!("Function name was {tool} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.");
+            let text = format!(
+                "Function name was {tool} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64."
+            );
             (400, "invalid_function_call", Some("3280"), text)
         }
         Problem::Unauthorized | Problem::Unsigned => return (401, json!({"detail": "Unauthorized"})),

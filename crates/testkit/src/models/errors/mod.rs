@@ -94,7 +94,9 @@ pub(crate) fn stream_error(wire: Wire, form: Form, sequence: usize) -> Value {
     match form {
         Form::Chat | Form::Functions | Form::GenerateContent | Form::Mistral | Form::Converse => body,
         // The stream ends like any other, but for the reason.
-        Form::Cohere => json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": body["message"]}}),
+        Form::Cohere => {
+            json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": body["message"]}})
+        }
         Form::Messages => {
             json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
         }

@@ -35,7 +35,8 @@ pub(super) fn whole(reply: &Reply, turn: &Turn) -> Value {
 }
 
 pub(super) fn stream(reply: &Reply, turn: &Turn) -> Vec<Frame> {
-    let empty = json!({"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []});
+    let empty =
+        json!({"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []});
     let start = json!({"id": id(turn), "type": "message-start", "delta": {"message": empty}});
     let mut frames = vec![Frame::typed(FrameKind::Opening, &start)];
     for fragment in fragments(reply, &turn.delivery) {

@@ -33,7 +33,9 @@ pub(super) fn stream(reply: &Reply, turn: &Turn) -> Vec<Frame> {
     for fragment in fragments(reply, &turn.delivery) {
         let delta = match (reply.parts.get(fragment.part), fragment.step) {
             (Some(Part::Text(_)), FragmentStep::Piece(text)) => json!({"content": text}),
-            (Some(Part::Reasoning { .. }), FragmentStep::Piece(text)) => json!({"content": [thinking(&text)]}),
+            (Some(Part::Reasoning { .. }), FragmentStep::Piece(text)) => {
+                json!({"content": [thinking(&text)]})
+            }
             _ => continue,
         };
         frames.push(Frame::new(FrameKind::Content, &chunk(&delta, None, turn)));
@@ -41,7 +43,6 @@ pub(super) fn stream(reply: &Reply, turn: &Turn) -> Vec<Frame> {
     let calls = calls(reply, turn);
     let mut delta = Map::new();
     put_content(&mut delta, "".into(), turn);
-    let kind = if calls.is_empty() { FrameKind::Finish } else { FrameKind::Arguments };
     if !calls.is_empty() {
         delta.insert("tool_calls".to_owned(), calls.into());
     }
@@ -50,7 +51,7 @@ pub(super) fn stream(reply: &Reply, turn: &Turn) -> Vec<Frame> {
     if !turn.has(Quirk::NoUsage) {
         last["usage"] = usage(reply.usage);
     }
-    frames.push(Frame::new(kind, &last));
+    frames.push(Frame::new(FrameKind::Finish, &last));
     frames.push(Frame { event: None, data: "[DONE]".to_owned(), kind: FrameKind::Done });
     frames
 }

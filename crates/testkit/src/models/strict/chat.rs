@@ -67,9 +67,8 @@ fn check_kinds(body: &Value, key: &str) -> Checked {
         match text(tool, "type") {
             Some("function" | "custom") => {}
             Some(kind) => {
-                let message = format!(
-                    "Invalid value: '{kind}'. Supported values are: 'function' and 'custom'."
-                );
+                let message =
+                    format!("Invalid value: '{kind}'. Supported values are: 'function' and 'custom'.");
                 return Err(Violation::new(message).at(param).code("invalid_value"));
             }
             None => return Err(missing(&param)),

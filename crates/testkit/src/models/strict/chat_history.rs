@@ -9,6 +9,12 @@ use crate::models::errors::Violation;
 const MISTRAL: [&str; 7] =
     ["mistral", "ministral", "open-mistral", "codestral", "magistral", "devstral", "pixtral"];
 
+/// Whether a model is one of `OpenAI`'s: others want their thoughts back.
+fn is_openais(model: &str) -> bool {
+    let name = model.rsplit(['/', ':']).next().unwrap_or(model);
+    ["gpt-", "chatgpt-", "o1", "o3", "o4"].iter().any(|start| name.starts_with(start))
+}
+
 pub(super) fn check_tools(model: &str, body: &Value) -> Checked {
     let mistral =
         MISTRAL.iter().any(|name| model.rsplit('/').next().is_some_and(|model| model.starts_with(name)));
@@ -18,6 +24,9 @@ pub(super) fn check_tools(model: &str, body: &Value) -> Checked {
     let messages = messages(body)?;
     for (index, message) in messages.iter().enumerate() {
         let role = check_message(index, message)?;
+        if message.get("reasoning_content").is_some() && is_openais(model) {
+            return Err(openai_schema::unknown_parameter(&format!("messages[{index}].reasoning_content")));
+        }
         if role == "tool" {
             check_result(index, message, &mut open, &mut answered)?;
             continue;

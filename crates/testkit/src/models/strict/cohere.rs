@@ -49,7 +49,10 @@ pub(super) fn check_parameters(body: &Value) -> Checked {
         }
         names.push(name);
     }
-    if body.get("tool_choice").is_some_and(|choice| !choice.is_null() && choice != "REQUIRED" && choice != "NONE") {
+    if body
+        .get("tool_choice")
+        .is_some_and(|choice| !choice.is_null() && choice != "REQUIRED" && choice != "NONE")
+    {
         return invalid("invalid request: tool_choice must be one of REQUIRED or NONE");
     }
     if body.get("strict_tools") == Some(&Value::Bool(true)) {
@@ -75,17 +78,18 @@ fn check_tool(tool: &Value) -> Result<&str, Violation> {
     let Some(name) = text(function, "name").filter(|name| !name.is_empty()) else {
         return Err(bad("invalid request: all tool functions must have a name"));
     };
-    let parameters = function.get("parameters").filter(|parameters| text(parameters, "type") == Some("object"));
+    let parameters =
+        function.get("parameters").filter(|parameters| text(parameters, "type") == Some("object"));
     let Some(parameters) = parameters else {
         return Err(bad(&format!(
             "invalid request: the parameters of the tool {name} must be a JSON schema of type object"
         )));
     };
-    check_metaschema(parameters, Draft::TwentyTwenty)
-        .and_then(|()| check_references(parameters))
-        .map_err(|problem| {
+    check_metaschema(parameters, Draft::TwentyTwenty).and_then(|()| check_references(parameters)).map_err(
+        |problem| {
             bad(&format!("invalid request: the parameters of the tool {name} are no JSON schema: {problem}"))
-        })?;
+        },
+    )?;
     Ok(name)
 }
 

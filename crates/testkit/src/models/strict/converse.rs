@@ -104,7 +104,9 @@ fn check_schema(index: usize, spec: &Value) -> Checked {
 pub(super) fn check_history(body: &Value) -> Checked {
     let messages = list(body, "messages");
     if messages.is_empty() {
-        return refuse("A conversation must start with a user message. Try again with a conversation that starts with a user message.");
+        return refuse(
+            "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
+        );
     }
     let mut previous = "";
     let mut open: Vec<&str> = Vec::new();
@@ -112,10 +114,14 @@ pub(super) fn check_history(body: &Value) -> Checked {
     for (index, message) in messages.iter().enumerate() {
         let role = text(message, "role").unwrap_or_default();
         if index == 0 && role != "user" {
-            return refuse("A conversation must start with a user message. Try again with a conversation that starts with a user message.");
+            return refuse(
+                "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
+            );
         }
         if role == previous {
-            return refuse("A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.");
+            return refuse(
+                "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
+            );
         }
         previous = role;
         let blocks = list(message, "content");
@@ -133,7 +139,9 @@ pub(super) fn check_history(body: &Value) -> Checked {
     }
     check_results(messages.len(), &[], &open)?;
     if has_tools && body.get("toolConfig").is_none() {
-        return refuse("The toolConfig field must be defined when using toolUse and toolResult content blocks.");
+        return refuse(
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+        );
     }
     Ok(())
 }
@@ -191,18 +199,16 @@ fn check_results(index: usize, blocks: &[Value], open: &[&str]) -> Checked {
     Ok(())
 }
 
-fn check_calls<'a>(
-    index: usize,
-    role: &str,
-    blocks: &'a [Value],
-) -> Result<Vec<&'a str>, super::Violation> {
+fn check_calls<'a>(index: usize, role: &str, blocks: &'a [Value]) -> Result<Vec<&'a str>, super::Violation> {
     let calls = blocks.iter().filter_map(|block| text(block.get("toolUse")?, "toolUseId"));
     let ids: Vec<&str> = calls.collect();
     if !ids.is_empty() && role != "assistant" {
-        let text = format!("The toolUse blocks at messages.{index}.content can only be in assistant messages.");
+        let text =
+            format!("The toolUse blocks at messages.{index}.content can only be in assistant messages.");
         return Err(super::Violation::new(text));
     }
-    let repeated = ids.iter().enumerate().find(|(position, id)| ids.iter().take(*position).any(|known| known == *id));
+    let repeated =
+        ids.iter().enumerate().find(|(position, id)| ids.iter().take(*position).any(|known| known == *id));
     match repeated {
         Some((_, id)) => Err(super::Violation::new(format!(
             "The toolUse blocks at messages.{index}.content contain duplicate Ids: {id}"

@@ -113,11 +113,18 @@ fn check_parts(index: usize, content: &Value) -> Checked {
             ));
         }
         check_call_members(index, position, part)?;
-        for (key, inner, field) in [
-            ("functionCall", "args", "function_call.args"),
-            ("functionResponse", "response", "function_response.response"),
+        for (key, inner, name, field) in [
+            ("functionCall", "args", "function_call", "function_call.args"),
+            ("functionResponse", "response", "function_response", "function_response.response"),
         ] {
-            let value = member(part, key).and_then(|part| part.get(inner));
+            let Some(data) = member(part, key) else { continue };
+            if text(data, "name").is_none_or(str::is_empty) {
+                return refuse(format!(
+                    "* GenerateContentRequest.contents[{index}].parts[{position}].{name}.name: Name cannot be empty.\n"
+                ));
+            }
+            // A call without arguments may have none.
+            let value = data.get(inner).or((inner == "response").then_some(&Value::Null));
             if let Some(value) = value.filter(|value| !value.is_object()) {
                 return refuse(format!(
                     "Invalid value at 'contents[{index}].parts[{position}].{field}' (type.googleapis.com/google.protobuf.Struct), {value}"

@@ -24,7 +24,9 @@ fn check_node(schema: &Value, at: &str, is_root: bool) -> Checked {
     let Some(object) = schema.as_object() else { return Ok(()) };
     if let Some(target) = text(schema, "$ref") {
         if target != "#" && !target.starts_with("#/$defs/") {
-            return refuse(format!("* GenerateContentRequest.{at}: reference to undefined schema: {target}\n"));
+            return refuse(format!(
+                "* GenerateContentRequest.{at}: reference to undefined schema: {target}\n"
+            ));
         }
         let beside = |key: &&String| !key.starts_with('$') && !BESIDE.contains(&key.as_str());
         if let Some(key) = object.keys().find(beside).filter(|_| !is_root) {

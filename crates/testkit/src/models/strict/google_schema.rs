@@ -45,6 +45,10 @@ const FIELDS: [&str; 24] = [
     "property_ordering",
 ];
 
+/// The values of the enum `Type`; the front end takes small letters too.
+const TYPES: [&str; 8] =
+    ["TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
+
 pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
     let mut members = declaration.as_object().into_iter().flatten();
     if let Some((key, _)) = members.find(|(key, _)| !MEMBERS.contains(&key.as_str())) {
@@ -70,7 +74,9 @@ pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
     if text(schema, "type").is_none_or(|kind| !kind.eq_ignore_ascii_case("object")) {
         // A reader of messages comes first, and says more about what it cannot read.
         check_fields(schema, &format!("{at}.parameters"))?;
-        return refuse(format!("* GenerateContentRequest.{at}.parameters: schema should be of type OBJECT\n"));
+        return refuse(format!(
+            "* GenerateContentRequest.{at}.parameters: schema should be of type OBJECT\n"
+        ));
     }
     check_fields(schema, &format!("{at}.parameters"))?;
     check_meaning(schema, &format!("{at}.parameters"))
@@ -92,6 +98,12 @@ fn check_fields(schema: &Value, at: &str) -> Checked {
     }
     if object.get("type").is_some_and(Value::is_array) {
         return unknown("type", at, "Proto field is not repeating, cannot start list.");
+    }
+    let known = |kind: &str| TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known));
+    if let Some(kind) = text(schema, "type").filter(|kind| !known(kind)) {
+        return refuse(format!(
+            "Invalid value at '{at}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), \"{kind}\""
+        ));
     }
     if object.get("items").is_some_and(Value::is_array) {
         return unknown("items", at, "Proto field is not repeating, cannot start list.");
@@ -154,9 +166,7 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
         return fail(&format!("enum[{index}]"), "cannot be empty");
     }
     let (formats, words): (&[&str], _) = match kind.as_str() {
-        "STRING" => {
-            (&["enum", "date-time"], "only 'enum' and 'date-time' are supported for STRING type")
-        }
+        "STRING" => (&["enum", "date-time"], "only 'enum' and 'date-time' are supported for STRING type"),
         "NUMBER" => (&["float", "double"], "only 'float' and 'double' are supported for NUMBER type"),
         "INTEGER" => (&["int32", "int64"], "only 'int32' and 'int64' are supported for INTEGER type"),
         _ => (&[], "is not supported for this type"),

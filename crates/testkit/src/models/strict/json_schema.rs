@@ -79,7 +79,8 @@ pub(super) fn is_recursive(root: &Value) -> bool {
                 return true;
             }
         }
-        let definition = |path: &[String]| path.first().is_some_and(|key| key == "$defs" || key == "definitions");
+        let definition =
+            |path: &[String]| path.first().is_some_and(|key| key == "$defs" || key == "definitions");
         inside(object).into_iter().any(|(path, inner)| !definition(&path) && visit(root, inner, open))
     }
     visit(root, root, &mut vec!["#"])

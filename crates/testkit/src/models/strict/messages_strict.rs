@@ -89,9 +89,10 @@ pub(super) fn check_request(tools: &[Value]) -> Checked {
     for schema in strict.iter().filter_map(|tool| tool.get("input_schema")) {
         count(schema, &mut optional, &mut unions);
     }
-    for (count, most, what) in
-        [(optional, MOST_OPTIONAL, "optional parameters"), (unions, MOST_UNIONS, "parameters with union types")]
-    {
+    for (count, most, what) in [
+        (optional, MOST_OPTIONAL, "optional parameters"),
+        (unions, MOST_UNIONS, "parameters with union types"),
+    ] {
         if count > most {
             return refuse(format!(
                 "Schemas contain too many {what} ({count}), which would make grammar compilation inefficient. Reduce the number of {what} in your tool schemas (limit: {most})."

@@ -78,7 +78,11 @@ fn check_tool(tool: &Value, at: &str) -> Checked {
     let name = require_text(function, &at, "name")?;
     let parameters = require(function, &at, "parameters")?;
     if !parameters.is_object() {
-        return Err(unprocessable("dict_type", &format!("{at}.parameters"), "Input should be a valid dictionary"));
+        return Err(unprocessable(
+            "dict_type",
+            &format!("{at}.parameters"),
+            "Input should be a valid dictionary",
+        ));
     }
     check_metaschema(parameters, Draft::Seven)
         .and_then(|()| check_patterns(parameters))
@@ -270,9 +274,7 @@ fn join(at: &str, key: &str) -> String {
 fn check_members(value: &Value, at: &str, known: &[&str]) -> Checked {
     let mut keys = value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     match keys.find(|key| !known.contains(key)) {
-        Some(key) => {
-            Err(unprocessable("extra_forbidden", &join(at, key), "Extra inputs are not permitted"))
-        }
+        Some(key) => Err(unprocessable("extra_forbidden", &join(at, key), "Extra inputs are not permitted")),
         None => Ok(()),
     }
 }

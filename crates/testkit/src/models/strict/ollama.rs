@@ -52,7 +52,8 @@ fn check_property(schema: &Value, at: &str, depth: Depth) -> Checked {
     if let Some(words) = schema.get("description").filter(|words| !words.is_string()) {
         return mismatch(words, &format!("{at}.description"), "string");
     }
-    if let Some(names) = schema.get("required").filter(|names| !names.is_array() || !is_text_or_texts(names)) {
+    if let Some(names) = schema.get("required").filter(|names| !names.is_array() || !is_text_or_texts(names))
+    {
         return mismatch(names, &format!("{at}.required"), "[]string");
     }
     match schema.get("properties") {

@@ -38,9 +38,12 @@ pub(super) fn check_parameters(body: &Value) -> Checked {
     openai_schema::check_unique(Form::Responses, body, "tools")?;
     for (index, tool) in openai_schema::functions(body, "tools") {
         let param = format!("tools[{index}]");
-        openai_schema::check_members(tool, &param, &TOOL_MEMBERS)?;
         openai_schema::check_name(tool, &param)?;
-        openai_schema::check_parameters(tool, &param, Defaults::Accepted)?;
+        openai_schema::check_members(tool, &param, &TOOL_MEMBERS)?;
+        // Here a tool without arguments may say so.
+        if tool.get("parameters").is_some_and(|parameters| !parameters.is_null()) {
+            openai_schema::check_parameters(tool, &param, Defaults::Accepted)?;
+        }
     }
     Ok(())
 }
