@@ -49,9 +49,9 @@ HEADERS = {"anthropic-version": "2023-06-01", "authorization": SIGNATURE, "x-amz
 
 # What an oracle says about a profile of the gateway or about an SDK, and no service does: the case, and why.
 NOT_OF_THE_SERVICE = [
-    ("openai-chat-strict", lambda tool: tool == oracle.oai(oracle.STRICT), "a tool that is not strict is a good tool"),
-    ("openai-responses", lambda tool: "strict" not in tool and "name" in tool, "the SDK's type wants strict; the service makes the schema strict by itself"),
-    ("anthropic", lambda tool: tool.get("strict") and tool["input_schema"]["properties"] == {}, "how many strict tools there are, of tools that are not closed"),
+    ("openai-chat-strict", lambda tool, good: tool == oracle.oai(oracle.STRICT), "a tool that is not strict is a good tool"),
+    ("openai-responses", lambda tool, good: "strict" not in tool and "name" in tool, "the SDK's type wants strict; the service makes the schema strict by itself"),
+    ("anthropic", lambda tool, good: good and tool.get("strict") and tool["input_schema"]["properties"] == {}, "how many strict tools there are, of tools that are not closed"),
 ]
 
 
@@ -130,7 +130,7 @@ def compare(serve, only=""):
         if provider not in WIRES or not provider.startswith(only):
             continue
         wire = WIRES[provider]
-        if tools and (reason := reason_to_leave_out(provider, tools[0])):
+        if tools and (reason := reason_to_leave_out(provider, tools[0], good)):
             left_out.append([provider, label, reason])
             continue
         messages = complete(provider, copy.deepcopy(messages)) if messages else None
@@ -147,6 +147,6 @@ def compare(serve, only=""):
     return rows, differ, left_out
 
 
-def reason_to_leave_out(provider, tool):
+def reason_to_leave_out(provider, tool, good):
     """Why a verdict says nothing about the service; none if it does."""
-    return next((why for name, fits, why in NOT_OF_THE_SERVICE if name == provider and fits(tool)), None)
+    return next((why for name, fits, why in NOT_OF_THE_SERVICE if name == provider and fits(tool, good)), None)

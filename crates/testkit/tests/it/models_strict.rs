@@ -273,6 +273,7 @@ async fn anthropic_refuses() {
             (json!({"n": 1}), "n: Extra inputs are not permitted"),
             (offer("a.b", &object(&json!({}))), "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"),
             (offer("add", &json!({})), "tools.0.custom.input_schema.type: Field required"),
+            (self::offer(Wire::Chat, "add", &object(&json!({}))), "tools.0: Input tag 'function' found using 'type' does not match any of the expected tags"),
             (offer("add", &json!({"type": "object", "anyOf": []})), "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"),
             (offer("add", &object(&json!({"a b": {}}))), "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"),
             (json!({"tools": [{"name": "add", "input_schema": {"type": "object"}, "annotations": {}}]}), "tools.0.custom.annotations: Extra inputs are not permitted"),
@@ -332,6 +333,17 @@ async fn gemini_refuses() {
             (json!({"tools": [{"functionDeclarations": [{"name": "a"}, {"name": "a"}]}]}), "Duplicate function declaration found: a"),
             (offer(&object(&json!({"a": {"type": "strng"}}))), "v1beta.Type), \"strng\""),
             (json!({"contents": [{"role": "user", "parts": [{"functionResponse": {"name": "a", "output": {}}}]}]}), "Unknown name \"output\" at 'contents[0].parts[0].function_response'"),
+        ],
+    )
+    .await;
+    // Google's older SDK writes enums as numbers.
+    let numbered = json!({"type": 6, "properties": {"a": {"type": 1, "format": "enum", "enum": ["b"]}}});
+    assert_eq!(refusal(Wire::GenerateContent, &offer(&numbered)).await, None);
+    check_refusals(
+        Wire::GenerateContent,
+        &[
+            (offer(&object(&json!({"a": {"type": 5}}))), "properties[a].items: missing field."),
+            (offer(&object(&json!({"a": {"type": 8}}))), "v1beta.Type), 8"),
         ],
     )
     .await;

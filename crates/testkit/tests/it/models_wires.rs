@@ -143,6 +143,7 @@ async fn geminis_generate_content() {
     let client = Client::send(server.address(), &line, &[], &body.to_string()).await.unwrap();
     let list = client.answer().await.unwrap();
     assert_eq!((list.json().as_array().unwrap().len(), list.chunks.len()), (5, 5));
+    assert!(list.text().ends_with("\n]"), "google-api-core takes nothing after the list");
     assert_eq!(get(&server, "/v1beta/models").await.json()["models"][0]["name"], "models/gemini-3-pro");
 }
 

@@ -100,7 +100,8 @@ impl Encoding {
     pub(crate) fn end(self) -> &'static [u8] {
         match self {
             Self::Events | Self::EventsWithCrlf | Self::Lines | Self::EventStream => b"",
-            Self::List => b"\n]\n",
+            // Google's own readers take nothing after it, not even a line break.
+            Self::List => b"\n]",
         }
     }
 }

@@ -71,11 +71,11 @@ fn check_shapes(body: &Value) -> Checked {
 /// A place in the request, as AWS names it: entries of lists are members, counted from 1.
 fn member_path(pointer: &str) -> String {
     let names = pointer.split('/').filter(|name| !name.is_empty());
-    let named = names.map(|name| match name.parse::<u64>() {
+    let parts = names.map(|name| match name.parse::<u64>() {
         Ok(index) => format!("{}.member", index.saturating_add(1)),
         Err(_) => name.to_owned(),
     });
-    named.collect::<Vec<_>>().join(".")
+    parts.collect::<Vec<_>>().join(".")
 }
 
 fn check_schema(index: usize, spec: &Value) -> Checked {

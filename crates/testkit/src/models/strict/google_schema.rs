@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Checked, google_json, is_name, list, refuse, text};
+use crate::models::behaviour::GOOGLE_TYPES;
 
 /// The members of a declaration, in both spellings.
 const MEMBERS: [&str; 9] = [
@@ -45,10 +46,6 @@ const FIELDS: [&str; 24] = [
     "property_ordering",
 ];
 
-/// The values of the enum `Type`; the front end takes small letters too.
-const TYPES: [&str; 8] =
-    ["TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
-
 pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
     let mut members = declaration.as_object().into_iter().flatten();
     if let Some((key, _)) = members.find(|(key, _)| !MEMBERS.contains(&key.as_str())) {
@@ -71,7 +68,7 @@ pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
             "* GenerateContentRequest.{at}: parameters and parameters_json_schema are mutually exclusive.\n"
         ));
     }
-    if text(schema, "type").is_none_or(|kind| !kind.eq_ignore_ascii_case("object")) {
+    if kind_of(schema).is_none_or(|kind| kind != "OBJECT") {
         // A reader of messages comes first, and says more about what it cannot read.
         check_fields(schema, &format!("{at}.parameters"))?;
         return refuse(format!(
@@ -80,6 +77,16 @@ pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
     }
     check_fields(schema, &format!("{at}.parameters"))?;
     check_meaning(schema, &format!("{at}.parameters"))
+}
+
+/// The type of a schema: by its name, also in small letters, or by its number.
+fn kind_of(schema: &Value) -> Option<&'static str> {
+    let kind = schema.get("type")?;
+    if let Some(number) = kind.as_u64() {
+        return usize::try_from(number).ok().and_then(|number| GOOGLE_TYPES.get(number).copied());
+    }
+    let name = kind.as_str()?;
+    GOOGLE_TYPES.iter().copied().find(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn unknown(name: &str, at: &str, problem: &str) -> Checked {
@@ -99,10 +106,9 @@ fn check_fields(schema: &Value, at: &str) -> Checked {
     if object.get("type").is_some_and(Value::is_array) {
         return unknown("type", at, "Proto field is not repeating, cannot start list.");
     }
-    let known = |kind: &str| TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known));
-    if let Some(kind) = text(schema, "type").filter(|kind| !known(kind)) {
+    if let Some(kind) = object.get("type").filter(|kind| !kind.is_array() && kind_of(schema).is_none()) {
         return refuse(format!(
-            "Invalid value at '{at}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), \"{kind}\""
+            "Invalid value at '{at}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), {kind}"
         ));
     }
     if object.get("items").is_some_and(Value::is_array) {
@@ -144,9 +150,9 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
     let fail =
         |field: &str, problem: &str| refuse(format!("* GenerateContentRequest.{at}.{field}: {problem}\n"));
     let Some(object) = schema.as_object() else { return Ok(()) };
-    let kind = text(schema, "type").unwrap_or_default().to_uppercase();
+    let kind = kind_of(schema).unwrap_or_default();
     let properties = object.get("properties").and_then(Value::as_object);
-    match kind.as_str() {
+    match kind {
         "TYPE_UNSPECIFIED" => return fail("type", "must be specified"),
         "" if !object.contains_key("anyOf") && !object.contains_key("any_of") => {
             return fail("type", "must be specified");
@@ -165,7 +171,7 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
     if let Some(index) = list(schema, "enum").iter().position(|value| value == "") {
         return fail(&format!("enum[{index}]"), "cannot be empty");
     }
-    let (formats, words): (&[&str], _) = match kind.as_str() {
+    let (formats, words): (&[&str], _) = match kind {
         "STRING" => (&["enum", "date-time"], "only 'enum' and 'date-time' are supported for STRING type"),
         "NUMBER" => (&["float", "double"], "only 'float' and 'double' are supported for NUMBER type"),
         "INTEGER" => (&["int32", "int64"], "only 'int32' and 'int64' are supported for INTEGER type"),

@@ -86,11 +86,10 @@ pub(super) fn is_recursive(root: &Value) -> bool {
     visit(root, root, &mut vec!["#"])
 }
 
+type Check<'a> = dyn FnMut(&Map<String, Value>) -> Result<(), String> + 'a;
+
 /// Hands each object that is a schema to a check.
-fn each(
-    schema: &Value,
-    check: &mut dyn FnMut(&Map<String, Value>) -> Result<(), String>,
-) -> Result<(), String> {
+fn each(schema: &Value, check: &mut Check<'_>) -> Result<(), String> {
     let Some(object) = schema.as_object() else { return Ok(()) };
     check(object)?;
     inside(object).into_iter().try_for_each(|(_, inner)| each(inner, check))

@@ -68,9 +68,15 @@ pub(super) fn check_parameters(request: &RecordedRequest, body: &Value) -> Check
 fn check_tools(tools: &[Value]) -> Checked {
     let mut names = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
-        // What Anthropic runs by itself has a type, and no schema.
-        if text(tool, "type").is_some_and(|kind| kind != "custom") {
-            continue;
+        // What Anthropic defines by itself has a type, and no schema.
+        match text(tool, "type") {
+            None | Some("custom") => {}
+            Some(kind) if is_anthropics(kind) => continue,
+            Some(kind) => {
+                return refuse(format!(
+                    "tools.{index}: Input tag '{kind}' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', 'text_editor_20250728', 'web_search_20250305'"
+                ));
+            }
         }
         let at = format!("tools.{index}.custom");
         let Some(name) = text(tool, "name") else { return refuse(format!("{at}.name: Field required")) };
@@ -88,6 +94,12 @@ fn check_tools(tools: &[Value]) -> Checked {
         check_schema(&at, tool)?;
     }
     Ok(())
+}
+
+/// Its tools have a date at the end, but for those of MCP servers.
+fn is_anthropics(kind: &str) -> bool {
+    let is_date = |end: &str| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit());
+    kind == "mcp_toolset" || kind.rsplit_once('_').is_some_and(|(_, end)| is_date(end))
 }
 
 fn check_schema(at: &str, tool: &Value) -> Checked {

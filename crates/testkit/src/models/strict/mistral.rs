@@ -162,7 +162,7 @@ fn check_message(index: usize, message: &Value) -> Result<&str, Violation> {
 fn check_content(role: &str, message: &Value, at: &str) -> Checked {
     let empty = |content: &Value| content == "" || content.as_array().is_some_and(Vec::is_empty);
     match message.get("content") {
-        Some(Value::String(_)) | None | Some(Value::Null) => {}
+        Some(Value::String(_) | Value::Null) | None => {}
         Some(Value::Array(chunks)) => {
             let kind = |chunk: &Value| text(chunk, "type").is_some_and(|kind| CHUNKS.contains(&kind));
             if !chunks.iter().all(kind) {
@@ -190,10 +190,9 @@ fn check_content(role: &str, message: &Value, at: &str) -> Checked {
 }
 
 fn check_role(previous: Option<&str>, role: &str) -> Checked {
+    // Results follow calls or other results; instructions follow nobody else.
     let allowed = match previous {
-        None => role != "tool",
-        Some("system" | "user") => role != "tool",
-        Some("assistant") => role != "system",
+        None | Some("system" | "user") => role != "tool",
         Some(_) => role != "system",
     };
     if allowed {
