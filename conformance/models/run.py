@@ -41,6 +41,12 @@ class Sdk:
         self.wire, self.package, self.refusal, self.words, self.home = wire, package, refusal, words, home
 
 
+class XaiCases:
+    """The program that sends the oracle's cases to xAI's server."""
+
+    program, home = "xai_cases.py", "sdks"
+
+
 # The status of the refusal as the SDK's exception has it, and words of its message.
 CLIENTS = {
     "openai chat": Sdk("chat", "openai", ("BadRequestError", "400"), "string does not match pattern"),
@@ -117,7 +123,7 @@ def judge_sdks(arguments, cache, chosen):
     return findings
 
 
-def judge_strictness(arguments):
+def judge_strictness(arguments, cache):
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         path = folder / "script.json"
@@ -131,6 +137,15 @@ def judge_strictness(arguments):
             return urls[wire]
 
         rows, differ, left_out = strictness.compare(serve)
+        server = [cache / "sdks/bin/python", HERE.parent / "examples/xai_server.py", "--script", path]
+        address = stack.enter_context(Process(server)).wait_for(r'"url": ?"([^"]+)"')
+        said, trouble = run_program(HERE, cache, XaiCases, [address], {})
+    good, bad = [[one for one in said if one["good"] is wanted] for wanted in (True, False)]
+    agree = [sum(one["accepted"] is one["good"] for one in half) for half in (good, bad)]
+    rows.append(["xai", "xai_server.py", f"{agree[0]} of {len(good)}", f"{agree[1]} of {len(bad)}"])
+    differ += [["xai", "xai_server.py", one["label"], "accepts" if one["good"] else "refuses", one["said"] or "ok"] for one in said if one["accepted"] != one["good"]]
+    if trouble or not good or not bad:
+        differ.append(["xai", "xai_server.py", "all cases", "has", trouble or "nothing"])
     print_table(rows)
     for provider, label, reason in left_out:
         print(f"not of the service: {provider}, {label}: {reason}")
@@ -144,7 +159,7 @@ def judge(arguments):
     if arguments.install_only:
         return False
     arguments.model = find_program("gateway-model", arguments.model)
-    findings = [] if arguments.only else judge_strictness(arguments)
+    findings = [] if arguments.only else judge_strictness(arguments, cache)
     findings += judge_sdks(arguments, cache, chosen)
     if not arguments.only:
         shapes = [cache / "sdks/bin/python", HERE / "converse_shapes.py", "--check"]
