@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("gateway-search", &["gateway-dialects", "gateway-protocol"]),
     ("gateway-store", &["gateway-notation", "gateway-privacy"]),
+    ("gateway-cassette", &["gateway-notation", "gateway-protocol"]),
     (
         "gateway-runtime",
         &[
@@ -75,6 +76,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "mcp-tool-gateway",
         &[
             "gateway-agent",
+            "gateway-cassette",
             "gateway-config",
             "gateway-notation",
             "gateway-dialects",
@@ -104,6 +106,7 @@ const PURE: &[&str] = &[
     "gateway-privacy",
     "gateway-protocol",
     "gateway-search",
+    "gateway-cassette",
 ];
 
 /// What no pure crate may depend on, however far down.
@@ -220,6 +223,7 @@ fn pure_sources() -> Vec<(PathBuf, String)> {
         "crates/privacy/src",
         "crates/protocol/src",
         "crates/search/src",
+        "crates/cassette/src",
     ]
     .iter()
     .map(|folder| workspace().join(folder))
