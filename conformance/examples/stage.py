@@ -28,6 +28,8 @@ class Round:
 
     calls: tuple
     answer: str
+    # What the model says beside its calls.
+    before: str = ""
 
     def steps(self, signature):
         calls = [
@@ -36,7 +38,8 @@ class Round:
         ]
         if signature:
             calls[0]["signature"] = signature
-        return [{"reply": {"calls": calls}}, {"reply": {"text": self.answer}}]
+        said = {"text": self.before} if self.before else {}
+        return [{"reply": {**said, "calls": calls}}, {"reply": {"text": self.answer}}]
 
 
 def hash_of(text):
@@ -45,16 +48,18 @@ def hash_of(text):
 
 
 def rounds_of(example):
-    """Questions with numbers that no other example has, so that its calls are found in the log; the last with two calls at once, which the
-    first example of all, one call at a time, is not made for."""
+    """Questions with numbers that no other example has, so that its calls are found in the log; the last with some text and two calls at once,
+    for which the seed's example is not made."""
     base = hash_of(example.file) % 8000 + 1000
     rounds = []
     for number in range(example.questions):
         a, b = base + number, 20_000 + 7 * base + number
         calls = [("add", {"a": a, "b": b}, a + b)]
+        before = ""
         if number == example.questions - 1 and not example.file.endswith("_seed.py"):
             calls.append(("multiply", {"a": a, "b": b}, a * b))
-        rounds.append(Round(tuple(calls), f"Answer {number + 1} of {base}: the sum is {a + b}."))
+            before = "Let me see. "
+        rounds.append(Round(tuple(calls), f"Answer {number + 1} of {base}: the sum is {a + b}.", before))
     return rounds
 
 

@@ -16,8 +16,9 @@ tools: Any = gateway.get_tools("bedrock", model=MODEL)
 def ask(messages: list[Any]) -> None:
     while True:
         blocks: list[Any] = []
-        for event in client.converse_stream(modelId=MODEL, messages=messages, toolConfig=tools)["stream"]:
-            delta: Any = event.get("contentBlockDelta", {}).get("delta", {})
+        stream: Any = client.converse_stream(modelId=MODEL, messages=messages, toolConfig=tools)["stream"]
+        for event in stream:
+            delta = event.get("contentBlockDelta", {}).get("delta", {})
             if "contentBlockStart" in event:
                 blocks.append({"toolUse": {**event["contentBlockStart"]["start"]["toolUse"], "input": ""}})
             elif "toolUse" in delta:

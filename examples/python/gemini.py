@@ -17,7 +17,7 @@ def ask(contents: list[Any]) -> None:
     while True:
         reply = client.models.generate_content(model=MODEL, contents=contents, config=config)
         results = gateway.execute_reply(reply, provider="gemini", model=MODEL)["messages"]
-        contents += [reply.candidates[0].content, *results]
+        contents += [*(candidate.content for candidate in reply.candidates or []), *results]
         if not results:
             return print(reply.text)
 

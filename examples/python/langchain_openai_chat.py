@@ -24,7 +24,7 @@ def ask(messages: list[Any]) -> None:
 
 def ask_streamed(messages: list[Any]) -> None:
     while True:
-        reply = AIMessageChunk("")
+        reply: Any = AIMessageChunk(content="")
         for chunk in model.stream(messages):
             reply += chunk
             print(chunk.text, end="", flush=True)

@@ -14,11 +14,11 @@ tools = gateway.get_tools("mistral", model=MODEL)["tools"]
 
 def ask(messages: list[Any]) -> None:
     while True:
-        reply = client.chat.complete(model=MODEL, messages=messages, tools=tools)
-        results = gateway.execute_reply(reply, provider="mistral", model=MODEL)["messages"]
-        messages += [reply.choices[0].message, *results]
+        said: Any = client.chat.complete(model=MODEL, messages=messages, tools=tools).choices[0].message
+        results = gateway.execute_reply(said, provider="mistral", model=MODEL)["messages"]
+        messages += [said, *results]
         if not results:
-            return print(reply.choices[0].message.content)
+            return print(said.content)
 
 
 def ask_streamed(messages: list[Any]) -> None:

@@ -22,10 +22,10 @@ def ask(messages: list[Any]) -> None:
 
 def ask_streamed(messages: list[Any]) -> None:
     while True:
-        said = ollama.Message(role="assistant", content="", tool_calls=[])
+        said: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
         for chunk in ollama.chat(model=MODEL, messages=messages, tools=tools, stream=True):
-            said.content += chunk.message.content or ""
-            said.tool_calls += chunk.message.tool_calls or []
+            said["content"] += chunk.message.content or ""
+            said["tool_calls"] += chunk.message.tool_calls or []
             print(chunk.message.content or "", end="", flush=True)
         results = gateway.execute_reply(said, provider="ollama", model=MODEL)["messages"]
         messages += [said, *results]

@@ -23,11 +23,11 @@ def ask(items: list[Any]) -> None:
 
 def ask_streamed(items: list[Any]) -> None:
     while True:
-        for event in client.responses.create(model=MODEL, input=items, tools=tools, stream=True):
-            if event.type == "response.output_text.delta":
-                print(event.delta, end="", flush=True)
-            elif event.type == "response.completed":
-                reply = event.response
+        with client.responses.stream(model=MODEL, input=items, tools=tools) as stream:
+            for event in stream:
+                if event.type == "response.output_text.delta":
+                    print(event.delta, end="", flush=True)
+            reply = stream.get_final_response()
         results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL)["messages"]
         items += [*reply.output, *results]
         if not results:

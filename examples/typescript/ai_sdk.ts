@@ -17,7 +17,7 @@ for (const { function: listed } of (await gateway.getTools("openai", { model: na
 async function run(id: string, name: string, input: unknown): Promise<unknown> {
   const call = { id, type: "function", function: { name, arguments: JSON.stringify(input) } };
   const { messages } = await gateway.executeReply([call], { provider: "openai", model: name });
-  return messages[0].content;
+  return messages[0]?.content;
 }
 
 const request = { model: openai.chat(name), tools, stopWhen: stepCountIs(10), prompt: "What is 15 plus 27?" };
