@@ -6,7 +6,7 @@ from catalogue import EXAMPLES, FOLDER, ROOT
 
 GUIDES = ROOT / "docs/guides/providers"
 # A block and the link above it that says which example it is.
-INCLUDED = re.compile(r"^\[`examples/(?P<file>[^`]+)`\]\([^)]*\):\n\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+INCLUDED = re.compile(r"(?P<head>^\[`examples/(?P<file>[^`]+)`\]\([^)]*\):\n\n```\w+\n)(?P<text>.*?)(?P<end>^```$)", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(?P<language>python|ts|typescript)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -29,8 +29,7 @@ def faults():
 def write():
     """Copies the examples into the guides."""
     for page in sorted(GUIDES.glob("*.md")):
-        text = page.read_text()
-        page.write_text(INCLUDED.sub(lambda found: found[0].replace(found["text"], (FOLDER / found["file"]).read_text()), text))
+        page.write_text(INCLUDED.sub(lambda found: found["head"] + (FOLDER / found["file"]).read_text() + found["end"], page.read_text()))
 
 
 def snippets(language, mark):
