@@ -1,5 +1,6 @@
 """One example beside a gateway and a provider's server: what is asked of it, and what must be seen of it."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -12,6 +13,7 @@ import urllib.request
 import zlib
 from pathlib import Path
 
+import google_front
 from catalogue import HERE, ROOT
 from programs import Process
 
@@ -40,6 +42,12 @@ class Round:
             calls[0]["signature"] = signature
         said = {"text": self.before} if self.before else {}
         return [{"reply": {**said, "calls": calls}}, {"reply": {"text": self.answer}}]
+
+
+    def again(self):
+        """The same with other numbers, whose calls nobody takes for those of the first."""
+        calls = tuple((name, {"a": given["a"] + 1, "b": given["b"]}, result + 1) for name, given, result in self.calls)
+        return dataclasses.replace(self, calls=calls)
 
 
 def hash_of(text):
@@ -92,32 +100,38 @@ def run(example, cache, gateway, variables):
     return done.stdout, trouble
 
 
-def serve_model(example, model, script, record, python):
-    """The provider's server, as a program that runs."""
-    if example.wire == "xai":
-        command = [python, HERE / "xai_server.py", "--script", script, "--strict", "--record", record]
-    else:
-        command = [model, "--wire", example.wire, "--script", script, "--strict", "--record", record]
-    return Process(command, {"PYTHONDONTWRITEBYTECODE": "1"})
-
-
 def judge(example, cache, gateway, model):
     """What is wrong with an example, in words; nothing if it is good."""
-    rounds = rounds_of(example)
+    rounds, options = rounds_of(example), ["--strict"]
+    if example.refusal:
+        # The provider takes the tools, and refuses the request behind the first one, for this reason alone.
+        _, trouble, requests = play(example, cache, gateway, model, rounds, options)
+        if example.refusal not in "".join(trouble) or len(requests) != 2:
+            return [f"the second request was not refused with {example.refusal!r}, but {trouble}"]
+        rounds, options = [one.again() for one in rounds], []
+    printed, trouble, requests = play(example, cache, gateway, model, rounds, options)
+    return trouble or [*faults_of_output(rounds, printed), *faults_of_requests(rounds, requests), *faults_of_log(rounds, gateway)]
+
+
+def play(example, cache, gateway, model, rounds, options):
+    """What the example printed, what went wrong, and what its provider was asked."""
     with tempfile.TemporaryDirectory() as folder:
         script, record = Path(folder) / "script.json", Path(folder) / "record.jsonl"
         signature = "c2lnbmF0dXJl" if "GEMINI_API_KEY" in example.environment else None
-        steps = [step for one in rounds for step in one.steps(signature)]
-        script.write_text(json.dumps({"strict": True, "steps": steps}))
-        with serve_model(example, model, script, record, cache / "sdks/bin/python") as server:
+        script.write_text(json.dumps({"steps": [step for one in rounds for step in one.steps(signature)]}))
+        if example.wire == "xai":
+            command = [cache / "sdks/bin/python", HERE / "xai_server.py"]
+        else:
+            command = [model, "--wire", example.wire]
+        command += ["--script", script, "--record", record, *options]
+        with Process(command, {"PYTHONDONTWRITEBYTECODE": "1"}) as server:
             url = server.wait_for(r'"url":\s*"([^"]+)"')
             host = re.sub(r"^\w+://([^/]+).*$", r"\1", url)
-            filled = {name: text.replace("URL", url).replace("HOST", host) for name, text in example.environment.items()}
-            printed, trouble = run(example, cache, gateway, filled)
+            with google_front.before(host) if example.home == "legacy" else contextlib.nullcontext(host) as host:
+                filled = {name: text.replace("URL", url).replace("HOST", host) for name, text in example.environment.items()}
+                printed, trouble = run(example, cache, gateway, filled)
         requests = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
-    if trouble:
-        return [trouble]
-    return [*faults_of_output(rounds, printed), *faults_of_requests(rounds, requests), *faults_of_log(rounds, gateway)]
+    return printed, [trouble] if trouble else [], requests
 
 
 def faults_of_output(rounds, printed):
