@@ -1,17 +1,20 @@
 """The examples that speak Chat Completions with a real model, behind `/v1` of the gateway: pointed there by base URL and model name alone."""
 
+import json
+import pathlib
 import subprocess
 import sys
 import time
 import urllib.request
-import json
 
 import stage
-from catalogue import ROOT
+from catalogue import HERE, ROOT
 from programs import Process, print_table
 
-sys.path.insert(0, str(ROOT / "conformance/real_model"))
-import install
+sys.path.append(str(ROOT / "conformance/real_model"))
+from install import NotRun, install
+
+__all__ = ["NotRun", "judge"]
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
 # What the examples ask, and what follows from it.
@@ -20,21 +23,14 @@ CALL, RESULT = ("add", {"a": 15, "b": 27}), "42"
 
 def judge(arguments, cache, chosen):
     """Runs the examples one after the other, since the model takes a whole core: what is wrong."""
-    from run import SKIPPED, gateway_beside
-    import pathlib
-
     folder = pathlib.Path(arguments.real_model).resolve()
-    try:
-        install.install(folder)
-    except install.NotRun as reason:
-        print(f"examples: NOT RUN: {reason}")
-        sys.exit(SKIPPED)
-    command = [folder / "venv/bin/python", stage.HERE / "greedy_model.py", folder / "qwen.gguf", ROOT / "conformance/real_model/native.jinja"]
+    install(folder)
+    command = [folder / "venv/bin/python", HERE / "greedy_model.py", folder / "qwen.gguf", ROOT / "conformance/real_model/native.jinja"]
     rows, faults = [("example", "calls", "seconds", "result")], []
     with Process(command, stderr=subprocess.DEVNULL, own_group=True) as server:
         port = server.wait_for(r"listening on http://127\.0\.0\.1:(\d+)")
         models = {"local": {"baseUrl": f"http://127.0.0.1:{port}/v1", "model": MODEL, "timeout": "10m", "text": "off"}}
-        with gateway_beside(arguments.bin, models) as gateway:
+        with stage.gateway_beside(arguments.bin, models) as gateway:
             for example in chosen:
                 begun = time.monotonic()
                 found, ran = judge_one(example, cache, gateway)

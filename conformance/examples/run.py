@@ -10,23 +10,21 @@ Exit status: 0 good, 1 something fails, 2 wrong usage or a part that does not st
 
 import argparse
 import concurrent.futures
-import contextlib
 import hashlib
-import json
 import pathlib
 import shutil
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import catalogue
 import guides
+import real
 import stage
 import typing_judges
 from catalogue import EXAMPLES, ROOT
-from programs import Unusable, conclude, find_program, print_table, serving, wait_until_ready
+from programs import Unusable, conclude, find_program, print_table
 from published_clients import choose, install_clients
 
 AT_ONCE = 2
@@ -34,18 +32,6 @@ MOST_LINES = 39
 SKIPPED = 77
 # The program that the Python client was planned around, byte for byte.
 SEED = ("python/gemini_legacy_seed.py", "f5fb53f72beb24de7e0fb0326296782b45b645548361bc4cb3cfa2cddf398e2a")
-
-
-@contextlib.contextmanager
-def gateway_beside(binary, models=None):
-    """The gateway with the demo's tools: its address."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = pathlib.Path(folder) / "config.json"
-        settings = {"mcpServers": {"default": {"type": "builtin"}}}
-        config.write_text(json.dumps(settings | ({"models": models} if models else {})))
-        with serving(binary, config, pathlib.Path(folder) / "data") as (_, port):
-            wait_until_ready(port)
-            yield f"http://127.0.0.1:{port}"
 
 
 def shape_faults(example):
@@ -62,7 +48,7 @@ def judge_examples(arguments, cache, chosen):
     versions = {example.file: catalogue.pinned(example) for example in chosen}
     wanted = sorted({(example.home, package) for example in chosen for package in versions[example.file]})
     look_up = lambda entry: catalogue.newest(*entry, cache / "sdks/bin/python")
-    with concurrent.futures.ThreadPoolExecutor(4) as lookers, gateway_beside(arguments.bin) as gateway:
+    with concurrent.futures.ThreadPoolExecutor(4) as lookers, stage.gateway_beside(arguments.bin) as gateway:
         newest = {entry: lookers.submit(look_up, entry) for entry in wanted}
         one = lambda example: [*shape_faults(example), *stage.judge(example, cache, gateway, arguments.model)]
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -122,9 +108,11 @@ def judge(arguments):
     arguments.bin = pathlib.Path(arguments.bin).resolve()
     begun = time.monotonic()
     if arguments.real_model:
-        import real
-
-        faults = real.judge(arguments, cache, [example for example in chosen if example.chat])
+        try:
+            faults = real.judge(arguments, cache, [example for example in chosen if example.chat])
+        except real.NotRun as reason:
+            print(f"examples: NOT RUN: {reason}")
+            sys.exit(SKIPPED)
     else:
         arguments.model = find_program("gateway-model", arguments.model)
         faults = judge_examples(arguments, cache, chosen)

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import urllib.request
 import zlib
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import google_front
 from catalogue import HERE, ROOT
-from programs import Process
+from programs import Process, serving, wait_until_ready
 
 # For one example, in seconds.
 WHOLE = 120
@@ -69,6 +68,18 @@ def rounds_of(example):
             before = "Let me see. "
         rounds.append(Round(tuple(calls), f"Answer {number + 1} of {base}: the sum is {a + b}.", before))
     return rounds
+
+
+@contextlib.contextmanager
+def gateway_beside(binary, models=None):
+    """The gateway with the demo's tools: its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "config.json"
+        settings = {"mcpServers": {"default": {"type": "builtin"}}}
+        config.write_text(json.dumps(settings | ({"models": models} if models else {})))
+        with serving(binary, config, Path(folder) / "data") as (_, port):
+            wait_until_ready(port)
+            yield f"http://127.0.0.1:{port}"
 
 
 def command_of(example, cache):
@@ -169,7 +180,3 @@ def copy_node_programs(cache):
     """Node looks for modules beside the program, so programs run from copies."""
     for source in (ROOT / "examples/typescript").glob("*.ts"):
         shutil.copy(source, cache / "node")
-
-
-if __name__ == "__main__":
-    sys.exit("stage.py is a part of run.py")
