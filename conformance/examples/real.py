@@ -1,6 +1,8 @@
-"""The examples that speak Chat Completions with a real model, behind `/v1` of the gateway: pointed there by base URL and model name alone."""
+"""The examples with real models: those that speak Chat Completions with one behind `/v1` of the gateway, pointed there by base URL and model name
+alone; all with their providers' own, where the key is set."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from programs import Process, print_table
 sys.path.append(str(ROOT / "conformance/real_model"))
 from install import NotRun, install
 
-__all__ = ["NotRun", "judge"]
+__all__ = ["NotRun", "judge", "judge_services"]
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
 # What the examples ask, and what follows from it.
@@ -32,20 +34,55 @@ def judge(arguments, cache, chosen):
         models = {"local": {"baseUrl": f"http://127.0.0.1:{port}/v1", "model": MODEL, "timeout": "10m", "text": "off"}}
         with stage.gateway_beside(arguments.bin, models) as gateway:
             for example in chosen:
-                begun = time.monotonic()
-                found, ran = judge_one(example, cache, gateway)
-                faults += [f"{example.file}: {fault}" for fault in found]
-                rows.append((example.file, str(ran), f"{time.monotonic() - begun:.0f}", "FAILED" if found else "ok"))
+                rows.append(judged(example, cache, gateway, behind_v1(example, gateway), faults))
     print_table(rows)
     return faults
 
 
-def judge_one(example, cache, gateway):
-    """What is wrong with one, and how many calls ran."""
-    before = calls_of(gateway)
+def behind_v1(example, gateway):
+    """The variables of an example whose model is behind the gateway."""
     url, name = example.chat
     variables = {key: text for key, text in example.environment.items() if text in ("none", "1")}
-    printed, trouble = stage.run(example, cache, gateway, variables | {url: f"{gateway}/v1", name: "local"})
+    return variables | {url: f"{gateway}/v1", name: "local"}
+
+
+def judge_services(arguments, cache, chosen):
+    """Runs the examples whose keys are in the environment, with their providers: what is wrong. One that every provider refuses is left out."""
+    rows, faults = [("example", "calls", "seconds", "result")], []
+    with stage.gateway_beside(arguments.bin) as gateway:
+        for example in (one for one in chosen if not one.refusal):
+            if missing := missing_of(example):
+                rows.append((example.file, "-", "-", f"NOT RUN: {', '.join(missing)} not set"))
+                continue
+            rows.append(judged(example, cache, gateway, {key: os.environ[key] for key in settings_of(example)}, faults))
+    print_table(rows)
+    return faults
+
+
+def missing_of(example):
+    """The variables without which the provider cannot be asked. Ollama has no key: who wants it asked says where it is."""
+    wanted = [key for key, text in example.environment.items() if text == "none" or key == "OLLAMA_HOST"]
+    return [key for key in wanted if not os.environ.get(key)]
+
+
+def settings_of(example):
+    """The variables of the environment that are about the example's SDK, such as OPENAI_MODEL beside OPENAI_API_KEY."""
+    families = {key.split("_")[0] for key in example.environment} | {"GOOGLE", "GEMINI", "COHERE", "BEDROCK"}
+    return [key for key in os.environ if key.split("_")[0] in families]
+
+
+def judged(example, cache, gateway, variables, faults):
+    """A row of the table; adds to the faults."""
+    begun = time.monotonic()
+    found, ran = judge_one(example, cache, gateway, variables)
+    faults += [f"{example.file}: {fault}" for fault in found]
+    return example.file, str(ran), f"{time.monotonic() - begun:.0f}", "FAILED" if found else "ok"
+
+
+def judge_one(example, cache, gateway, variables):
+    """What is wrong with one, and how many calls ran."""
+    before = calls_of(gateway)
+    printed, trouble = stage.run(example, cache, gateway, variables)
     ran = calls_of(gateway)[len(before) :]
     faults = [trouble] if trouble else []
     if printed.count(RESULT) < example.questions:

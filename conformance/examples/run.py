@@ -3,6 +3,7 @@
     run.py --bin mcp-tool-gateway [--model gateway-model] [--cache FOLDER]
     run.py --bin … --only 'python/*'         some examples
     run.py --bin … --real-model FOLDER       those that speak Chat Completions, with a real model behind `/v1`; FOLDER as in real_model/
+    run.py --bin … --services                with the providers themselves, where their keys are set
     run.py --write-guides                    copies the examples into docs/guides/providers
 
 Exit status: 0 good, 1 something fails, 2 wrong usage or a part that does not start, 77 if the packages cannot be had.
@@ -108,11 +109,14 @@ def judge(arguments):
     arguments.bin = pathlib.Path(arguments.bin).resolve()
     begun = time.monotonic()
     if arguments.real_model:
+        chosen = [example for example in chosen if example.chat]
         try:
-            faults = real.judge(arguments, cache, [example for example in chosen if example.chat])
+            faults = real.judge(arguments, cache, chosen)
         except real.NotRun as reason:
             print(f"examples: NOT RUN: {reason}")
             sys.exit(SKIPPED)
+    elif arguments.services:
+        faults = real.judge_services(arguments, cache, chosen)
     else:
         arguments.model = find_program("gateway-model", arguments.model)
         faults = judge_examples(arguments, cache, chosen)
@@ -132,6 +136,7 @@ def main():
     parser.add_argument("--only", help="only examples that match one of these patterns, by commas; guides and types are then not judged")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--real-model", metavar="FOLDER", help="where conformance/real_model has its model, or puts it")
+    parser.add_argument("--services", action="store_true", help="ask the providers themselves, where the variables with their keys are set")
     parser.add_argument("--write-guides", action="store_true", help="copy the examples into the guides and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/examples"))
     conclude(judge, parser)

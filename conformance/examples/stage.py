@@ -153,7 +153,7 @@ def faults_of_output(rounds, printed):
 
 def faults_of_requests(rounds, requests):
     """Two requests for each question, the first with all tools, the second also with all results."""
-    turns = [json.dumps(request["body"]) for request in requests if request["method"] == "POST"]
+    turns = [json.dumps(request["body"]) for request in requests if request.get("method") != "GET"]
     if len(turns) != 2 * len(rounds):
         yield f"the provider got {len(turns)} requests, not {2 * len(rounds)}"
         return

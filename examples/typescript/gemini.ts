@@ -5,8 +5,7 @@ import { GatewayClient } from "mcp-tool-gateway";
 const model = process.env.GEMINI_MODEL ?? "gemini-3.8-flash";
 const gateway = new GatewayClient({ baseUrl: process.env.GATEWAY_URL ?? "http://127.0.0.1:8787" });
 const client = new GoogleGenAI({});
-// This SDK calls the list functionDeclarations, as the REST API does.
-const { function_declarations: functionDeclarations } = await gateway.getTools("gemini", { model });
+const functionDeclarations = await gateway.getTools("gemini", { model, list: true });
 const config = { tools: [{ functionDeclarations }] };
 
 async function ask(contents: Content[]): Promise<void> {
