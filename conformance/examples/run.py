@@ -79,6 +79,7 @@ def judge_types(cache):
         **{f"{home} mypy --strict": lambda home=home: typing_judges.mypy(cache, home) for home in ("sdks", "legacy")},
         **{f"{home} pyright": lambda home=home: typing_judges.pyright(cache, home) for home in ("sdks", "legacy")},
     }
+    typing_judges.write_snippets(cache)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         found = dict(zip(jobs, pool.map(lambda job: job(), jobs.values())))
     print_table([("types", "result"), *((name, "FAILED" if lines else "ok") for name, lines in found.items())])
@@ -108,24 +109,28 @@ def judge(arguments):
     stage.copy_node_programs(cache)
     arguments.bin = pathlib.Path(arguments.bin).resolve()
     begun = time.monotonic()
-    if arguments.real_model:
-        chosen = [example for example in chosen if example.chat]
-        try:
-            faults = real.judge(arguments, cache, chosen)
-        except real.NotRun as reason:
-            print(f"examples: NOT RUN: {reason}")
-            sys.exit(SKIPPED)
-    elif arguments.services:
-        faults = real.judge_services(arguments, cache, chosen)
-    else:
-        arguments.model = find_program("gateway-model", arguments.model)
-        faults = judge_examples(arguments, cache, chosen)
-        if not arguments.only:
-            faults += [*guides.faults(), *judge_types(cache)]
+    try:
+        faults = judge_chosen(arguments, cache, chosen)
+    except real.NotRun as reason:
+        print(f"examples: NOT RUN: {reason}")
+        sys.exit(SKIPPED)
     for fault in faults:
         print(f"FAILED: {fault}")
-    print(f"examples: {len(chosen)} judged, {len(faults)} faults, {time.monotonic() - begun:.0f} s")
+    print(f"examples: {len(faults)} faults, {time.monotonic() - begun:.0f} s")
     return bool(faults)
+
+
+def judge_chosen(arguments, cache, chosen):
+    """What is wrong, in the way that the arguments ask for."""
+    if arguments.real_model:
+        return real.judge(arguments, cache, [example for example in chosen if example.chat])
+    if arguments.services:
+        return real.judge_services(arguments, cache, chosen)
+    arguments.model = find_program("gateway-model", arguments.model)
+    faults = judge_examples(arguments, cache, chosen)
+    if not arguments.only:
+        faults += [*guides.faults(), *judge_types(cache)]
+    return faults
 
 
 def main():

@@ -178,5 +178,7 @@ def faults_of_log(rounds, gateway):
 
 def copy_node_programs(cache):
     """Node looks for modules beside the program, so programs run from copies."""
+    for stale in (cache / "node").glob("*.ts"):
+        stale.unlink()
     for source in (ROOT / "examples/typescript").glob("*.ts"):
         shutil.copy(source, cache / "node")

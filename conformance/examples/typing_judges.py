@@ -23,17 +23,24 @@ implicit_reexport = True
 TSC = ["--strict", "--target", "es2023", "--module", "nodenext", "--skipLibCheck", "--noUncheckedIndexedAccess"]
 
 
+def write_snippets(cache):
+    """Puts the programs of documents where the type checkers find them."""
+    folder = cache / "snippets"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, text in guides.snippets("python", "mcp_tool_gateway").items():
+        (folder / f"{name}.py").write_text(text)
+    for stale in (cache / "node").glob("snippet_*.ts"):
+        stale.unlink()
+    for name, text in guides.snippets("ts", "mcp-tool-gateway").items():
+        # Each is a module of its own, where `await` may stand outside functions.
+        (cache / "node" / f"snippet_{name}.ts").write_text(text + "export {};\n")
+
+
 def programs(cache, home):
     """The Python programs that are checked with the packages of a home."""
     files = [example.path for example in EXAMPLES if example.home == home]
-    if home == "sdks":
-        folder = cache / "snippets"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        for name, text in guides.snippets("python", "mcp_tool_gateway").items():
-            files.append(folder / f"{name}.py")
-            files[-1].write_text(text)
-    return files
+    return files + sorted((cache / "snippets").glob("*.py")) if home == "sdks" else files
 
 
 def mypy(cache, home):
@@ -65,11 +72,6 @@ def pyright(cache, home):
 def tsc(cache):
     """The same for TypeScript's compiler."""
     folder = cache / "node"
-    for stale in folder.glob("snippet_*.ts"):
-        stale.unlink()
-    for name, text in guides.snippets("ts", "mcp-tool-gateway").items():
-        # Each is a module of its own, where `await` may stand outside functions.
-        (folder / f"snippet_{name}.ts").write_text(text + "export {};\n")
     return said_by([*compiler(cache), *TSC, "--noEmit", "--types", "node", *sorted(folder.glob("*.ts"))], {}, folder)
 
 

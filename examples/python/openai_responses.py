@@ -15,7 +15,7 @@ tools = gateway.get_tools("openai-responses", model=MODEL)["tools"]
 def ask(items: list[Any]) -> None:
     while True:
         reply = client.responses.create(model=MODEL, input=items, tools=tools)
-        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL)["messages"]
+        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL).get("messages", [])
         items += [*reply.output, *results]
         if not results:
             return print(reply.output_text)
@@ -28,7 +28,7 @@ def ask_streamed(items: list[Any]) -> None:
                 if event.type == "response.output_text.delta":
                     print(event.delta, end="", flush=True)
             reply = stream.get_final_response()
-        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL)["messages"]
+        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL).get("messages", [])
         items += [*reply.output, *results]
         if not results:
             return print()
