@@ -24,8 +24,8 @@ class Example:
     questions: int = 2
     # With which words the strict server refuses it in the end, where it has to.
     refusal: str = ""
-    # The variables with a base URL and with a model's name, where it speaks Chat Completions.
-    chat: tuple = ()
+    # The variables with a base URL and with a model's name, where the API is OpenAI's.
+    openai: tuple = ()
 
     @property
     def path(self):
@@ -38,7 +38,7 @@ class Example:
 OPENAI = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "URL"}
 # Traces would go to OpenAI itself, wherever the model is.
 UNTRACED = {"OPENAI_AGENTS_DISABLE_TRACING": "1"}
-CHAT = ("OPENAI_BASE_URL", "OPENAI_MODEL")
+SET_BY = ("OPENAI_BASE_URL", "OPENAI_MODEL")
 GEMINI = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "http://HOST"}
 AWS = {
     "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "URL",
@@ -52,8 +52,8 @@ OLD_GEMINI = {"GOOGLE_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "http://HOST"}
 ANTHROPIC = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": "http://HOST"}
 
 EXAMPLES = [
-    Example("python/openai_chat.py", "sdks", ("openai",), "chat", OPENAI, chat=CHAT),
-    Example("python/openai_responses.py", "sdks", ("openai",), "responses", OPENAI),
+    Example("python/openai_chat.py", "sdks", ("openai",), "chat", OPENAI, openai=SET_BY),
+    Example("python/openai_responses.py", "sdks", ("openai",), "responses", OPENAI, openai=SET_BY),
     Example("python/gemini.py", "sdks", ("google-genai",), "generate-content", GEMINI),
     Example("python/gemini_legacy.py", "legacy", ("google-generativeai",), "generate-content", OLD_GEMINI),
     # Its second request begins with the call, without the question, and its text is not ours to change.
@@ -74,14 +74,14 @@ EXAMPLES = [
     Example("python/bedrock.py", "sdks", ("boto3",), "converse", AWS, questions=1),
     Example("python/bedrock_streamed.py", "sdks", ("boto3",), "converse", AWS, questions=1),
     Example("python/ollama_chat.py", "sdks", ("ollama",), "ollama", {"OLLAMA_HOST": "http://HOST"}),
-    Example("python/langchain_openai_chat.py", "sdks", ("langchain-openai", "langchain-core"), "chat", OPENAI, chat=CHAT),
-    Example("python/openai_agents.py", "sdks", ("openai-agents",), "chat", OPENAI | UNTRACED, chat=CHAT),
-    Example("typescript/ai_sdk.ts", "node", ("ai", "@ai-sdk/openai"), "chat", OPENAI, chat=CHAT),
-    Example("typescript/openai_chat.ts", "node", ("openai",), "chat", OPENAI, chat=CHAT),
+    Example("python/langchain_openai_chat.py", "sdks", ("langchain-openai", "langchain-core"), "chat", OPENAI, openai=SET_BY),
+    Example("python/openai_agents.py", "sdks", ("openai-agents",), "chat", OPENAI | UNTRACED, openai=SET_BY),
+    Example("typescript/ai_sdk.ts", "node", ("ai", "@ai-sdk/openai"), "chat", OPENAI, openai=SET_BY),
+    Example("typescript/openai_chat.ts", "node", ("openai",), "chat", OPENAI, openai=SET_BY),
     Example("typescript/anthropic_messages.ts", "node", ("@anthropic-ai/sdk",), "messages", ANTHROPIC),
     Example("typescript/gemini.ts", "node", ("@google/genai",), "generate-content", GEMINI),
-    Example("curl/openai_chat.sh", "", (), "chat", OPENAI, questions=1, chat=CHAT),
-    Example("curl/openai_chat_streamed.sh", "", (), "chat", OPENAI, questions=1, chat=CHAT),
+    Example("curl/openai_chat.sh", "", (), "chat", OPENAI, questions=1, openai=SET_BY),
+    Example("curl/openai_chat_streamed.sh", "", (), "chat", OPENAI, questions=1, openai=SET_BY),
 ]
 
 

@@ -1,5 +1,5 @@
-"""The examples with real models: those that speak Chat Completions with one behind `/v1` of the gateway, pointed there by base URL and model name
-alone; all with their providers' own, where the key is set."""
+"""The examples with real models: those with OpenAI's API with one on this machine, pointed there by base URL and model name alone; all with their
+providers' own, where the key is set."""
 
 import json
 import os
@@ -31,19 +31,16 @@ def judge(arguments, cache, chosen):
     rows, faults = [("example", "calls", "seconds", "result")], []
     with Process(command, stderr=subprocess.DEVNULL, own_group=True) as server:
         port = server.wait_for(r"listening on http://127\.0\.0\.1:(\d+)")
-        models = {"local": {"baseUrl": f"http://127.0.0.1:{port}/v1", "model": MODEL, "timeout": "10m", "text": "off"}}
+        url = f"http://127.0.0.1:{port}/v1"
+        models = {"local": {"baseUrl": url, "model": MODEL, "timeout": "10m", "text": "off"}}
         with stage.gateway_beside(arguments.bin, models) as gateway:
             for example in chosen:
-                rows.append(judged(example, cache, gateway, behind_v1(example, gateway), faults))
+                # The gateway has Chat Completions; Responses are those of the model's own server.
+                at = (url, MODEL) if example.wire == "responses" else (f"{gateway}/v1", "local")
+                variables = {key: text for key, text in example.environment.items() if text in ("none", "1")}
+                rows.append(judged(example, cache, gateway, variables | dict(zip(example.openai, at)), faults))
     print_table(rows)
     return faults
-
-
-def behind_v1(example, gateway):
-    """The variables of an example whose model is behind the gateway."""
-    url, name = example.chat
-    variables = {key: text for key, text in example.environment.items() if text in ("none", "1")}
-    return variables | {url: f"{gateway}/v1", name: "local"}
 
 
 def judge_services(arguments, cache, chosen):

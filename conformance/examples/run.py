@@ -2,7 +2,7 @@
 
     run.py --bin mcp-tool-gateway [--model gateway-model] [--cache FOLDER]
     run.py --bin … --only 'python/*'         some examples
-    run.py --bin … --real-model FOLDER       those that speak Chat Completions, with a real model behind `/v1`; FOLDER as in real_model/
+    run.py --bin … --real-model FOLDER       those with OpenAI's API, with a real model; FOLDER as in real_model/
     run.py --bin … --services                with the providers themselves, where their keys are set
     run.py --write-guides                    copies the examples into docs/guides/providers
 
@@ -123,7 +123,7 @@ def judge(arguments):
 def judge_chosen(arguments, cache, chosen):
     """What is wrong, in the way that the arguments ask for."""
     if arguments.real_model:
-        return real.judge(arguments, cache, [example for example in chosen if example.chat])
+        return real.judge(arguments, cache, [example for example in chosen if example.openai])
     if arguments.services:
         return real.judge_services(arguments, cache, chosen)
     arguments.model = find_program("gateway-model", arguments.model)

@@ -23,11 +23,12 @@ def ask(items: list[Any]) -> None:
 
 def ask_streamed(items: list[Any]) -> None:
     while True:
-        with client.responses.stream(model=MODEL, input=items, tools=tools) as stream:
-            for event in stream:
-                if event.type == "response.output_text.delta":
-                    print(event.delta, end="", flush=True)
-            reply = stream.get_final_response()
+        reply: Any = None
+        for event in client.responses.create(model=MODEL, input=items, tools=tools, stream=True):
+            if event.type == "response.output_text.delta":
+                print(event.delta, end="", flush=True)
+            elif event.type == "response.completed":
+                reply = event.response
         results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL).get("messages", [])
         items += [*reply.output, *results]
         if not results:
