@@ -31,6 +31,11 @@ class Example:
     def path(self):
         return FOLDER / self.file
 
+    @property
+    def is_given(self):
+        """Whether its text is not ours to change: one call, fixed addresses, and a request that is refused in the end."""
+        return bool(self.refusal)
+
     def lines(self):
         return len(self.path.read_text().splitlines())
 
@@ -58,7 +63,7 @@ EXAMPLES = [
     Example("python/gemini_legacy.py", "legacy", ("google-generativeai",), "generate-content", OLD_GEMINI),
     # Its second request begins with the call, without the question, and its text is not ours to change.
     Example(
-        "python/gemini_legacy_seed.py",
+        "python/gemini_legacy_short.py",
         "legacy",
         ("google-generativeai",),
         "generate-content",

@@ -47,7 +47,7 @@ def judge_services(arguments, cache, chosen):
     """Runs the examples whose keys are in the environment, with their providers: what is wrong. One that every provider refuses is left out."""
     rows, faults = [("example", "calls", "seconds", "result")], []
     with stage.gateway_beside(arguments.bin) as gateway:
-        for example in (one for one in chosen if not one.refusal):
+        for example in (one for one in chosen if not one.is_given):
             if missing := missing_of(example):
                 rows.append((example.file, "-", "-", f"NOT RUN: {', '.join(missing)} not set"))
                 continue

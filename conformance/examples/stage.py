@@ -56,14 +56,14 @@ def hash_of(text):
 
 def rounds_of(example):
     """Questions with numbers that no other example has, so that its calls are found in the log; the last with some text and two calls at once,
-    for which the seed's example is not made."""
+    for which the given one is not made."""
     base = hash_of(example.file) % 8000 + 1000
     rounds = []
     for number in range(example.questions):
         a, b = base + number, 20_000 + 7 * base + number
         calls = [("add", {"a": a, "b": b}, a + b)]
         before = ""
-        if number == example.questions - 1 and not example.file.endswith("_seed.py"):
+        if number == example.questions - 1 and not example.is_given:
             calls.append(("multiply", {"a": a, "b": b}, a * b))
             before = "Let me see. "
         rounds.append(Round(tuple(calls), f"Answer {number + 1} of {base}: the sum is {a + b}.", before))
@@ -90,7 +90,7 @@ def command_of(example, cache):
         return ["bash", example.path], {}
     python = cache / example.home / "bin/python"
     variables = {"PYTHONPATH": str(ROOT / "clients/python/src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    if example.file.endswith("_seed.py"):
+    if example.is_given:
         # Its text has the address of the gateway, and nothing about Gemini's: both are set around it.
         return [python, HERE / "redirected.py", example.path], variables
     return [python, example.path], variables
@@ -114,7 +114,7 @@ def run(example, cache, gateway, variables):
 def judge(example, cache, gateway, model):
     """What is wrong with an example, in words; nothing if it is good."""
     rounds, options = rounds_of(example), ["--strict"]
-    if example.refusal:
+    if example.is_given:
         # The provider takes the tools, and refuses the request behind the first one, for this reason alone.
         _, trouble, requests = play(example, cache, gateway, model, rounds, options)
         if example.refusal not in "".join(trouble) or len(requests) != 2:
