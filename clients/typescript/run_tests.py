@@ -160,6 +160,8 @@ def judge(arguments):
         started = time.monotonic()
         return name, started, run(command, work, environment)
 
+    if arguments.native:
+        environment["MCP_TOOL_GATEWAY_NATIVE"] = str(pathlib.Path(arguments.native).resolve())
     left_out = 0
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for name, started, (status, output) in pool.map(one, parts(work, cache, arguments).items()):
@@ -186,6 +188,7 @@ def main():
     parser.add_argument("--bin", help="the gateway")
     parser.add_argument("--fixture", help="the fixture server; else the newest under target/")
     parser.add_argument("--model", help="the scripted model; else the newest under target/")
+    parser.add_argument("--native", help="the engine's library for Node, for tests of it")
     parser.add_argument("--testing", default=str(HERE.parent / "testing"), help="the folder with chaos_proxy.py")
     parser.add_argument("--only", nargs="*", help="only parts with one of these words in their names")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
