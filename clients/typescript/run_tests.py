@@ -135,6 +135,9 @@ def judge(arguments):
         "generated files are current": ["node", "generate.mjs", ROOT / "docs/reference/openapi.json", "--check"],
         "tsc --strict: library": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "."],
         "README snippets": ["node", "tests/extract_snippets.mjs", "README.md", "tests/snippets"],
+        "tsc --strict: a project for browsers": [
+            "node", cache / "node_modules/typescript/bin/tsc", "-p", "tests/types/tsconfig.browser.json"
+        ],
         "tsc --strict: tests, snippets, SDKs": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "tests"],
     }
     for name, command in build.items():
@@ -144,6 +147,8 @@ def judge(arguments):
         if status:
             print_table(rows)
             return True
+    if not (pathlib.Path(arguments.testing) / "chaos_proxy.py").exists():
+        raise Unusable(f"{arguments.testing} has no chaos_proxy.py: name the folder with --testing")
     environment = {
         "GATEWAY_BIN": str(pathlib.Path(arguments.bin).resolve()),
         "GATEWAY_FIXTURE": str(find_program("gateway-fixture", arguments.fixture)),
