@@ -1,4 +1,4 @@
-"""Programs that the runners of clients/, live/, openai_clients/, protocol/, real_model/, selection/ and servers/ install, start and end."""
+"""Programs that the runners of authors/, clients/, examples/, live/, models/, openai_clients/, protocol/, real_model/, selection/ and servers/ install, start and end."""
 
 import contextlib
 import os

@@ -6,6 +6,7 @@ mod commands;
 mod fleet;
 mod input;
 mod layout;
+mod loopback;
 mod options;
 mod output;
 mod programs;
@@ -70,6 +71,10 @@ enum Command {
     Transform(commands::transform::Transform),
     /// Lint a server's tools for all providers.
     Check(commands::check::Check),
+    /// Record the session of a server as a cassette.
+    Record(commands::record::Record),
+    /// Be a recorded server.
+    Replay(commands::replay::Replay),
     /// Show a sample tool before and after, for each provider.
     Demo(commands::demo::Demo),
     /// List the dialects, or show one dialect's rules.
@@ -121,6 +126,8 @@ fn main() -> ExitCode {
         Command::Convert(command) => command.run(),
         Command::Transform(command) => command.run(),
         Command::Check(command) => command.run(),
+        Command::Record(command) => command.run(),
+        Command::Replay(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Dialects(command) => command.run(),
         Command::Detect(command) => command.run(),
@@ -144,7 +151,7 @@ fn main() -> ExitCode {
 fn with_command_hint(mut error: clap::Error) -> clap::Error {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let takes_command =
-        matches!(words.first().map(String::as_str), Some("tools" | "check" | "call" | "chat"));
+        matches!(words.first().map(String::as_str), Some("tools" | "check" | "call" | "chat" | "record"));
     if error.kind() != ErrorKind::UnknownArgument || !takes_command || words.iter().any(|word| word == "--") {
         return error;
     }

@@ -164,6 +164,30 @@ impl ToolDocument {
         Ok(Self::of_items_at(&[(String::new(), whole)], &rest)?)
     }
 
+    /// Reads a document that is no text: the forms that most documents have as they are, any other by its text.
+    pub fn of_value(document: Value) -> Result<Self, DocumentError> {
+        match document {
+            Value::Array(items) if items.iter().all(has_name) => Ok(Self::of_list(items, "")),
+            Value::Object(mut members)
+                if members
+                    .get("tools")
+                    .and_then(Value::as_array)
+                    .is_some_and(|list| list.iter().all(has_name)) =>
+            {
+                let tools = members.shift_remove("tools");
+                let list = if let Some(Value::Array(items)) = tools { items } else { Vec::new() };
+                Ok(Self { members, ..Self::of_list(list, "/tools") })
+            }
+            other => Self::parse(&other.to_string()),
+        }
+    }
+
+    fn of_list(items: Vec<Value>, pointer: &str) -> Self {
+        let tools = items.into_iter().enumerate();
+        let tools = tools.map(|(index, item)| GivenTool::checked(Ok(item), format!("{pointer}/{index}")));
+        Self { tools: tools.collect(), members: Map::new() }
+    }
+
     fn of_items(
         items: &[&RawValue],
         pointer: &str,
@@ -236,6 +260,11 @@ impl GivenTool {
         Self { pointer, definition: Ok(definition) }
     }
 
+    /// A tool that could not be read.
+    pub fn unread(pointer: String, tool: UnreadTool) -> Self {
+        Self { pointer, definition: Err(tool) }
+    }
+
     /// What was read, unless it is no function.
     fn checked(definition: Result<Value, UnreadTool>, pointer: String) -> Self {
         let definition = definition.and_then(|tool| match tool.as_object().and_then(provider_tool) {
@@ -244,6 +273,11 @@ impl GivenTool {
         });
         Self { pointer, definition }
     }
+}
+
+/// Whether an item of a list is a tool as it is: what has a name is neither wrapped nor a group.
+fn has_name(item: &Value) -> bool {
+    item.as_object().is_some_and(|members| members.contains_key("name"))
 }
 
 /// The tools in one item of a list: usually itself.

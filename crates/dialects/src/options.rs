@@ -65,6 +65,16 @@ pub enum Strict {
     Auto,
 }
 
+impl Open {
+    /// All values by the words for them in requests.
+    pub const WORDS: [(&'static str, Self); 2] = [("declared", Self::Declared), ("all", Self::All)];
+}
+
+impl Strict {
+    /// All values by the words for them in requests.
+    pub const WORDS: [(&'static str, Self); 2] = [("auto", Self::Auto), ("as-named", Self::AsNamed)];
+}
+
 /// How large a schema may be before its tool is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {

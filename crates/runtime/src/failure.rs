@@ -1,82 +1,10 @@
 //! Why a request or a call gave no result.
 
+pub mod code;
+
 use gateway_protocol::RawJson;
 use gateway_upstream::CallError;
 use serde_json::json;
-
-/// Words for programs.
-pub mod code {
-    /// The server cannot be reached, or went away.
-    pub const CONNECTION_ERROR: &str = "CONNECTION_ERROR";
-    /// No such tool.
-    pub const TOOL_NOT_FOUND: &str = "TOOL_NOT_FOUND";
-    /// No such resource.
-    pub const RESOURCE_NOT_FOUND: &str = "RESOURCE_NOT_FOUND";
-    /// The request or its arguments are wrong.
-    pub const VALIDATION_ERROR: &str = "VALIDATION_ERROR";
-    /// The server answered with a fault.
-    pub const SERVER_ERROR: &str = "SERVER_ERROR";
-    /// No answer in time.
-    pub const TIMEOUT: &str = "TIMEOUT";
-    /// The tool itself says that it failed.
-    pub const TOOL_ERROR: &str = "TOOL_ERROR";
-    /// No such server.
-    pub const SERVER_NOT_FOUND: &str = "SERVER_NOT_FOUND";
-    /// No such provider.
-    pub const UNKNOWN_PROVIDER: &str = "UNKNOWN_PROVIDER";
-    /// No such route.
-    pub const NOT_FOUND: &str = "NOT_FOUND";
-    /// The route has no such method.
-    pub const METHOD_NOT_ALLOWED: &str = "METHOD_NOT_ALLOWED";
-    /// The body is too large.
-    pub const BODY_TOO_LARGE: &str = "BODY_TOO_LARGE";
-    /// The body is not of a type that is read here.
-    pub const UNSUPPORTED_MEDIA_TYPE: &str = "UNSUPPORTED_MEDIA_TYPE";
-    /// A key is missing or wrong.
-    pub const UNAUTHORIZED: &str = "UNAUTHORIZED";
-    /// The Host or Origin is not one of ours.
-    pub const FORBIDDEN: &str = "FORBIDDEN";
-    /// Too much at once; try again later.
-    pub const OVERLOADED: &str = "OVERLOADED";
-    /// The tool ran, but there was no room for its result.
-    pub const RESULT_DROPPED: &str = "RESULT_DROPPED";
-    /// The same key with another request.
-    pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
-    /// The policy, or somebody who was asked, denies the call.
-    pub const TOOL_DENIED: &str = "TOOL_DENIED";
-    /// Somebody has to approve the call.
-    pub const APPROVAL_REQUIRED: &str = "APPROVAL_REQUIRED";
-    /// The tool stands in the configuration file, which is where it is changed.
-    pub const REGISTRY_CONFLICT: &str = "REGISTRY_CONFLICT";
-    /// No more tools can be registered.
-    pub const REGISTRY_FULL: &str = "REGISTRY_FULL";
-    /// The definition that is to be accepted is another one by now, or none waits.
-    pub const DEFINITION_CHANGED: &str = "DEFINITION_CHANGED";
-    /// The server wants to know something that the caller did not offer to answer.
-    pub const INPUT_REQUIRED: &str = "INPUT_REQUIRED";
-    /// What a server wanted to know came too late, or twice.
-    pub const INPUT_EXPIRED: &str = "INPUT_EXPIRED";
-    /// The caller went away before the call ended.
-    pub const CANCELLED: &str = "CANCELLED";
-    /// A tool cannot be written in the provider's format, and its server is configured to refuse the list then.
-    pub const CONVERSION_ERROR: &str = "CONVERSION_ERROR";
-    /// What is asked for, or what came of it, has personal data in it that the configuration does not let pass.
-    pub const PERSONAL_DATA: &str = "PERSONAL_DATA";
-    /// The caller has no such conversation.
-    pub const CONVERSATION_NOT_FOUND: &str = "CONVERSATION_NOT_FOUND";
-    /// The conversation would be larger than it may be.
-    pub const CONVERSATION_FULL: &str = "CONVERSATION_FULL";
-    /// Somebody else was faster.
-    pub const CONFLICT: &str = "CONFLICT";
-    /// The store of conversations cannot be used.
-    pub const STORE_ERROR: &str = "STORE_ERROR";
-    /// The model gave no answer.
-    pub const MODEL_ERROR: &str = "MODEL_ERROR";
-    /// A bound of the loop was reached.
-    pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
-    /// Anything else.
-    pub const UNKNOWN: &str = "UNKNOWN";
-}
 
 /// How exactly the caller wants failures to be reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

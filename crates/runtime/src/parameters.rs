@@ -133,15 +133,11 @@ impl Parameters {
 /// The options of a translation.
 pub fn translation_options(parameters: &Parameters) -> Result<Options, Failure> {
     let mut options = Options::default();
-    let words = [("keep", Defaults::Keep), ("strip", Defaults::Strip), ("describe", Defaults::Describe)];
-    options.defaults = parameters.word("defaults", &words)?;
-    let words = [("declared", Open::Declared), ("all", Open::All)];
-    options.open = parameters.word("open", &words)?.unwrap_or_default();
-    let words = [("auto", Strict::Auto), ("as-named", Strict::AsNamed)];
-    options.strict = parameters.word("strict", &words)?.unwrap_or_default();
+    options.defaults = parameters.word("defaults", &Defaults::WORDS)?;
+    options.open = parameters.word("open", &Open::WORDS)?.unwrap_or_default();
+    options.strict = parameters.word("strict", &Strict::WORDS)?.unwrap_or_default();
     options.verbatim = parameters.flag("verbatim")?;
-    let words = [("keep", EmptyRequired::Keep), ("omit", EmptyRequired::Omit), ("add", EmptyRequired::Add)];
-    options.empty_required = parameters.word("emptyRequired", &words)?;
+    options.empty_required = parameters.word("emptyRequired", &EmptyRequired::WORDS)?;
     options.hidden = parameters.all("hide");
     if let Some(budget) = parameters.get("budget") {
         options.budget.growth = Growth::parse(budget).ok_or_else(|| {

@@ -80,7 +80,7 @@ pub use crate::{
     query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,
     record::{CallRecord, Outcome, StoredRecord, write_json_array},
-    redact::{PersonalData, REDACTED, Redaction},
+    redact::{PersonalData, REDACTED, RedactedJson, Redaction, Redactor},
     retention::Retention,
     schema::{FILE_NAME, Opened, PreviousRun},
     status::{Status, Subscription},

@@ -79,7 +79,7 @@ async fn endless_calls_end_after_exactly_so_many_rounds() {
 
 #[tokio::test]
 async fn models_that_repeat_one_call_for_ever_end_after_ten_rounds() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let server = endless(wire).await;
             let gateway = Gateway::over(wire, &server);
@@ -242,7 +242,7 @@ async fn a_tool_that_never_ends_is_stopped_with_the_time() {
 
 #[tokio::test]
 async fn three_bad_calls_in_a_row_end_with_an_explanation() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let calls = Script::by(|request| {
                 let round = request.index;
@@ -310,7 +310,7 @@ fn choice(body: &Value) -> String {
 #[tokio::test]
 async fn a_forced_tool_counts_for_the_first_round_only() {
     // Ollama's own API cannot force a tool.
-    for wire in Wire::ALL.iter().copied().filter(|wire| *wire != Wire::Ollama) {
+    for wire in Wire::OF_AGENT.iter().copied().filter(|wire| *wire != Wire::Ollama) {
         let server = ModelServer::start(wire, Script::new().last(Behaviour::CallToolOnce("add".to_owned())))
             .await
             .unwrap();
@@ -378,7 +378,7 @@ async fn streams_say_the_same_at_a_bound() {
 
 #[tokio::test]
 async fn arguments_that_are_no_json_are_told_to_the_model() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             // What is there would do, so that only its missing end can be the reason.
             let call = Reply::new().call_with_text("call00001", "add", "{\"a\": 15, \"b\": 27");

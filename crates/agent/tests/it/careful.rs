@@ -27,7 +27,7 @@ fn check_notice(answer: &Value, about: &str) {
 
 #[tokio::test]
 async fn a_refused_tool_is_sent_once_more_and_more_carefully() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for fault in [Fault::SchemaRefused, Fault::ToolRefused] {
             let script = Script::new()
                 .fault(fault)
@@ -52,7 +52,7 @@ async fn a_refused_tool_is_sent_once_more_and_more_carefully() {
 
 #[tokio::test]
 async fn a_tool_that_stays_refused_is_not_sent_a_third_time() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let server = ModelServer::start(wire, Script::new().last(Fault::SchemaRefused)).await.unwrap();
         Gateway::over(wire, &server).text(false).await.unwrap_err();
         assert_eq!(server.requests().len(), 2, "{wire:?}");
@@ -61,7 +61,7 @@ async fn a_tool_that_stays_refused_is_not_sent_a_third_time() {
 
 #[tokio::test]
 async fn a_400_about_something_else_is_not_tried_again() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for message in [
             "This model's maximum context length is 128000 tokens.",
             "Unsupported value: 'temperature' does not support 0.5 with this model.",

@@ -12,7 +12,7 @@ use crate::tools::said;
 
 #[tokio::test]
 async fn empty_answers_are_asked_about_twice_and_are_an_error_then() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let server = ModelServer::start(wire, Script::new().last(Reply::new())).await.unwrap();
             let error = Gateway::over(wire, &server).text(stream).await.unwrap_err();
@@ -48,7 +48,7 @@ async fn the_question_about_an_empty_answer_stands_behind_what_the_user_said() {
 
 #[tokio::test]
 async fn an_answer_that_is_withheld_or_cut_off_is_not_asked_for_again() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for (finish, expected) in [(Finish::ContentFilter, "content_filter"), (Finish::Length, "length")] {
             // Ollama has no word for it.
             if wire == Wire::Ollama && finish == Finish::ContentFilter {

@@ -186,7 +186,7 @@ const ENDLESS: &[Fault] = &[Fault::OversizeLine];
 
 /// These faults, over all wires, streamed and not, so many at once.
 async fn check_all(faults: &[Fault], at_once: usize) {
-    let wires = faults.iter().flat_map(|fault| Wire::ALL.iter().map(|wire| (*fault, *wire)));
+    let wires = faults.iter().flat_map(|fault| Wire::OF_AGENT.iter().map(|wire| (*fault, *wire)));
     let cases = wires
         .flat_map(|(fault, wire)| [false, true].map(|streamed| check(fault, wire, streamed).boxed_local()));
     stream::iter(cases).buffer_unordered(at_once).collect::<Vec<()>>().await;
@@ -245,7 +245,7 @@ async fn an_endless_line_is_not_kept() {
 
 #[tokio::test]
 async fn a_stream_that_said_that_it_is_over_need_not_end() {
-    let cases = Wire::ALL.iter().map(|wire| async move {
+    let cases = Wire::OF_AGENT.iter().map(|wire| async move {
         let reply = Reply::new().text("It is 42.");
         let step = Step::reply(reply).wait(Moment::End, &Gate::new());
         let server = ModelServer::start(*wire, Script::new().step(step)).await.unwrap();
@@ -284,7 +284,7 @@ fn every_fault_is_checked() {
 #[tokio::test]
 async fn long_arguments_are_the_same_streamed_and_whole() {
     let value = "x".repeat(300 << 10);
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let arguments = json!({"key": "k", "value": value});
             let script = Script::new()
@@ -325,7 +325,7 @@ async fn a_reply_without_an_end_ends_with_an_error() {
 #[tokio::test]
 async fn long_events_and_replies_are_read_beside_the_workers() {
     let text = "word ".repeat(40_000);
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let step = Step::reply(Reply::new().text(&*text)).delivered(Delivery::one_chunk());
             let server = ModelServer::start(wire, Script::new().step(step)).await.unwrap();

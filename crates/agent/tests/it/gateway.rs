@@ -35,6 +35,7 @@ fn kind_of(wire: Wire) -> ModelKind {
         Wire::Ollama => ModelKind::Ollama,
         Wire::Messages => ModelKind::Anthropic,
         Wire::GenerateContent => ModelKind::Gemini,
+        Wire::Mistral | Wire::Cohere | Wire::Converse => panic!("the agent does not speak {}", wire.name()),
     }
 }
 

@@ -39,7 +39,7 @@ fn with_result(call: &Value, result: &str) -> Value {
 
 #[tokio::test]
 async fn ours_run_once_and_are_put_back_also_after_a_restart() {
-    for wire in Wire::ALL.iter().copied().filter(|wire| *wire != Wire::Functions) {
+    for wire in Wire::OF_AGENT.iter().copied().filter(|wire| *wire != Wire::Functions) {
         for stream in [false, true] {
             let server = strict_model(wire, script()).await;
             let data = tempfile::tempdir().unwrap();
@@ -129,7 +129,7 @@ async fn changed_ids_and_those_of_others_are_refused_and_foreign_ones_pass() {
 async fn the_callers_name_wins_and_ours_has_a_prefix() {
     let own = json!({"type": "function", "function": {"name": "add", "description": "The caller's",
         "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}});
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let script = Script::new()
             .reply(Reply::new().call("c1", "gateway__add", json!({"a": 1, "b": 2})))
             .reply(Reply::new().call("c2", "add", json!({"x": 5})));

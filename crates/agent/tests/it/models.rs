@@ -68,7 +68,7 @@ async fn refusal(gateway: &Gateway, model: &str) -> String {
 
 #[tokio::test]
 async fn entries_that_stand_for_all_models_list_them_once() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let server = serving(wire, &["model-b", "model-a", "model-b"]).await;
         let gateway = gateway(vec![all_of("all", wire, &server)]);
         assert_eq!(ids(&gateway).await, ["model-b", "model-a"], "{wire:?}");
@@ -98,7 +98,7 @@ async fn an_entry_of_one_model_is_listed_by_its_own_name() {
 
 #[tokio::test]
 async fn an_api_that_cannot_be_asked_lists_nothing_and_still_answers() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let server = serving(wire, &["model-a"]).await;
         let mut entry = all_of("all", wire, &server);
         entry.api_key = Some(Secret::new("wrong"));

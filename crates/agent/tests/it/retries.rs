@@ -30,7 +30,7 @@ fn failure(error: CompletionError) -> ModelFailure {
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_as_long_as_the_api_wants() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for fault in [Fault::RateLimitedSeconds, Fault::RateLimitedDate] {
             for stream in [false, true] {
                 let script = Script::new().step(Step::fault(fault).retry_after(0)).reply(fine());
@@ -125,7 +125,7 @@ async fn what_stays_wrong_is_not_sent_again() {
 
 #[tokio::test]
 async fn nothing_is_sent_again_after_the_first_byte() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for fault in [Fault::ClosedInChunk, Fault::ErrorEvent, Fault::NoTerminalEvent] {
             let server = ModelServer::start(wire, Script::new().fault(fault).last(fine())).await.unwrap();
             patient(wire, &server, 5).text(true).await.unwrap_err();
@@ -157,8 +157,8 @@ fn with_fallback(first: (Wire, &ModelServer), second: (Wire, &ModelServer)) -> G
 
 #[tokio::test]
 async fn another_model_answers_in_the_place_of_one_that_fails() {
-    for (index, wire) in Wire::ALL.iter().copied().enumerate() {
-        let other = Wire::ALL[(index + 3) % Wire::ALL.len()];
+    for (index, wire) in Wire::OF_AGENT.iter().copied().enumerate() {
+        let other = Wire::OF_AGENT[(index + 3) % Wire::OF_AGENT.len()];
         for (fault, stream) in
             [(Fault::ServerError, false), (Fault::ClosedBeforeHeaders, true), (Fault::Html, true)]
         {
@@ -209,7 +209,7 @@ async fn another_model_is_not_asked_once_text_was_passed_on() {
 #[tokio::test]
 async fn usage_is_the_sum_over_the_rounds() {
     let usage = |input, output| Usage { input, output, ..Usage::default() };
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let script = Script::new()
                 .reply(Reply::new().call("call00001", "add", json!({"a": 1, "b": 2})).usage(usage(100, 10)))

@@ -75,7 +75,7 @@ async fn check(wires: &[Wire], quirks: &[Quirk], replies: &[Reply], (text, reaso
 #[tokio::test]
 async fn of_one_round() {
     let reply = Reply::new().text("It is 42.");
-    check(Wire::ALL, &[], &[reply], ("It is 42.", "")).await;
+    check(Wire::OF_AGENT, &[], &[reply], ("It is 42.", "")).await;
 }
 
 #[tokio::test]
@@ -85,14 +85,14 @@ async fn of_several_rounds_with_an_empty_line_between() {
         Reply::new().call("call00002", "multiply", json!({"a": 2, "b": 3})),
         Reply::new().text("It is 42,").text(" and 6."),
     ];
-    check(Wire::ALL, &[], &replies, ("First I add.\n\nIt is 42, and 6.", "")).await;
+    check(Wire::OF_AGENT, &[], &replies, ("First I add.\n\nIt is 42, and 6.", "")).await;
 }
 
 #[tokio::test]
 async fn of_characters_that_are_cut_in_the_middle() {
     let text = "Grüße, 数学 🧮: 15 + 27 = 42 — fertig\n\n\t\"so\" \\ \u{2028}ok";
     let call = Reply::new().text("Ä 🧮").call("call00001", "echo", json!({"message": text}));
-    check(Wire::ALL, &[], &[call, Reply::new().text(text)], (&format!("Ä 🧮\n\n{text}"), "")).await;
+    check(Wire::OF_AGENT, &[], &[call, Reply::new().text(text)], (&format!("Ä 🧮\n\n{text}"), "")).await;
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn of_thoughts_of_several_rounds() {
         ),
         Reply::new().reasoning("That is the sum.").signature("c2lnbmF0dXJl").text("42."),
     ];
-    check(Wire::ALL, &[], &replies, ("I add.\n\n42.", "Two numbers.\n\nThat is the sum.")).await;
+    check(Wire::OF_AGENT, &[], &replies, ("I add.\n\n42.", "Two numbers.\n\nThat is the sum.")).await;
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn of_thoughts_under_another_name() {
 #[tokio::test]
 async fn of_an_answer_that_was_cut_off() {
     let reply = Reply::new().text("It is forty").finish(gateway_testkit::models::Finish::Length);
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [false, true] {
             let said = said(wire, &[Step::reply(reply.clone())], stream).await;
             assert_eq!(said.finish_reason, json!(["length"]), "{wire:?}, streamed: {stream}");
@@ -150,7 +150,7 @@ async fn whatever_habits_a_server_has() {
         ),
         Reply::new().text("42 and 6."),
     ];
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for quirk in Quirk::ALL.iter().copied() {
             // An envelope of its own, which only Argo has.
             if quirk == Quirk::ArgoEnvelope && wire != Wire::Argo {

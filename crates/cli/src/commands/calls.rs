@@ -93,17 +93,8 @@ fn beside_calls(reply: &Reply) -> Vec<Value> {
 
 /// A call in the neutral format.
 fn neutral(call: &ToolCall) -> Value {
-    let mut row = json!({"type": "tool_use", "id": call.id.as_str(), "name": call.name});
-    match call.arguments_object("", BadArguments::Error) {
-        Ok(parsed) => row["input"] = Value::Object(parsed.object),
-        Err(error) => row["error"] = json!({"message": error.to_string()}),
-    }
-    for (key, value) in [("signature", &call.signature), ("item_id", &call.item_id)] {
-        if let Some(value) = value {
-            row[key] = json!(value);
-        }
-    }
-    row
+    let parsed = call.arguments_object("", BadArguments::Error);
+    call.to_neutral(parsed.map(|parsed| parsed.object).map_err(|error| json!({"message": error.to_string()})))
 }
 
 fn said(reply: &Reply) -> &str {

@@ -10,7 +10,7 @@ use gateway_dialects::check::{Level, check};
 use gateway_dialects::dialect::ToolShape;
 use gateway_dialects::{Dialects, GivenTool, Translator};
 use gateway_protocol::printable;
-use gateway_upstream::CatalogueTool;
+use gateway_upstream::{CatalogueTool, Withheld};
 
 use crate::Outcome;
 use crate::adhoc::{AdHocFlags, is_url};
@@ -111,12 +111,19 @@ impl Check {
                 bail!("listing the tools of `{server}`: {}", printable(reason));
             }
             let catalogue = fleet.catalogue();
-            let read = |(index, tool): (usize, &CatalogueTool)| {
-                let mut tool = GivenTool::parse(tool.definition.as_str())?;
+            let read = |tool: &CatalogueTool| Ok(GivenTool::parse(tool.definition.as_str())?);
+            let mut tools: Vec<GivenTool> =
+                catalogue.tools().iter().map(read).collect::<Result<_>>()?;
+            // The catalogue leaves out what nobody can use, which is what its author has to know first.
+            let malformed = fleet.health().into_iter().flat_map(|health| health.malformed_tools);
+            for lost in malformed.filter(|tool| tool.withheld == Withheld::FromAll) {
+                let same = catalogue.tools().iter().find(|tool| Some(&*tool.name) == lost.name.as_deref());
+                let text = same.map_or("null", |tool| tool.definition.as_str());
+                tools.insert(lost.index.min(tools.len()), GivenTool::parse(text)?);
+            }
+            for (index, tool) in tools.iter_mut().enumerate() {
                 tool.pointer = format!("/{index}");
-                Ok(tool)
-            };
-            let tools = catalogue.tools().iter().enumerate().map(read).collect::<Result<_>>()?;
+            }
             let name = catalogue.tools().first().map_or("the server", |tool| tool.server.as_str());
             Ok(ToolList { tools, text: None, name: name.to_owned() })
         }))

@@ -15,6 +15,8 @@ pub(crate) mod dialects;
 pub(crate) mod history;
 pub(crate) mod logs;
 pub(crate) mod mcp;
+pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod shell;

@@ -229,6 +229,12 @@ pub enum Defaults {
     Describe,
 }
 
+impl Defaults {
+    /// All values by the words for them in requests.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("keep", Self::Keep), ("strip", Self::Strip), ("describe", Self::Describe)];
+}
+
 /// Formats that a dialect takes, by type; absent, or `*` among them: any.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]

@@ -95,6 +95,12 @@ pub enum EmptyRequired {
     Add,
 }
 
+impl EmptyRequired {
+    /// What callers may ask for, by the words for it in requests.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("keep", Self::Keep), ("omit", Self::Omit), ("add", Self::Add)];
+}
+
 /// Which texts are legal names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

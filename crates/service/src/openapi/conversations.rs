@@ -128,7 +128,11 @@ pub(super) const CHAT: Route =
         .body("ChatRequest", &[("question", MESSAGE)])
         .answers(&[
             ok("The answer.", Content::JsonOrEvents { schema: "ChatAnswer", json: ANSWER, events: ANSWER_EVENTS }),
-            error(400, "The request is not sound, or no model has this name.", &["VALIDATION_ERROR"]),
+            error(
+                400,
+                "The request is not sound, no model has this name, or personal data in it may not pass.",
+                &["VALIDATION_ERROR", "PERSONAL_DATA"],
+            ),
             UNKNOWN,
             CHANGED,
             FULL,
@@ -136,7 +140,7 @@ pub(super) const CHAT: Route =
             error(
                 500,
                 "The model, the loop or the store failed; with `errors=precise` 502, 503 or 504 where they fit.",
-                &["MODEL_ERROR", "TIMEOUT", "LIMIT_EXCEEDED", "STORE_ERROR"],
+                &["MODEL_ERROR", "TIMEOUT", "LIMIT_EXCEEDED", "STORE_ERROR", "CANCELLED", "UNKNOWN"],
             ),
             error(502, "With `errors=precise`: the model gave no answer.", &["MODEL_ERROR"]),
             AWAY,

@@ -2,26 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::codes::{EVERYWHERE, WITH_BODY, describe_codes};
 use super::route::{Access, Answer, Body, Content, Kind, Location, Parameter, Route};
 use super::table::ROUTES;
 
 /// The schemas that routes refer to.
 const COMPONENTS: &str = include_str!("components.json");
-
-/// Words of `code` that every route may answer with.
-const EVERYWHERE: &[(&str, &str, &[&str])] = &[
-    ("401", "A key is missing or wrong; only where keys are configured.", &["UNAUTHORIZED"]),
-    ("403", "The `Host` or `Origin` is not one of ours.", &["FORBIDDEN"]),
-    ("429", "Too many requests by this caller; see `Retry-After`.", &["OVERLOADED"]),
-];
-
-/// Words of `code` that every route with a body may answer with.
-const WITH_BODY: &[(&str, &str, &[&str])] = &[
-    ("408", "The body took too long to come.", &["TIMEOUT"]),
-    ("413", "The body is too large.", &["BODY_TOO_LARGE"]),
-    ("415", "The body is not declared as JSON.", &["UNSUPPORTED_MEDIA_TYPE"]),
-    ("503", "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
-];
 
 /// The OpenAPI document of all routes.
 pub fn document() -> Value {
@@ -59,7 +45,9 @@ pub fn document() -> Value {
 
 pub(super) fn components() -> Value {
     // A test reads the file, so that the fallback is never seen.
-    serde_json::from_str(COMPONENTS).unwrap_or_default()
+    let mut components = serde_json::from_str(COMPONENTS).unwrap_or_default();
+    describe_codes(&mut components);
+    components
 }
 
 fn operation(route: &Route) -> Value {

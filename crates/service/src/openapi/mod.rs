@@ -2,6 +2,7 @@
 
 #[cfg(feature = "agent")]
 mod agent;
+mod codes;
 #[cfg(feature = "agent")]
 mod conversations;
 mod document;

@@ -10,6 +10,7 @@ mod code;
 mod commands;
 mod containers;
 mod dictionary;
+mod document;
 mod edits;
 #[cfg(test)]
 mod embedded_tests;
@@ -43,7 +44,10 @@ use bytes::Bytes;
 use gateway_privacy::Counts;
 use serde::de::IgnoredAny;
 
-pub use self::personal::PersonalData;
+pub use self::{
+    document::{RedactedJson, Redactor},
+    personal::PersonalData,
+};
 pub(crate) use self::rules::Rules;
 use crate::{
     error::StoreError,

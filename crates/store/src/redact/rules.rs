@@ -29,6 +29,8 @@ pub(crate) struct Rules {
     always: bool,
     patterns: Vec<String>,
     paths: Vec<Path>,
+    /// Whether long base64 stays.
+    pub(super) keeps_blobs: bool,
 }
 
 /// A location in the input or result of some tools.
@@ -64,7 +66,13 @@ impl Rules {
             always,
             patterns,
             paths: redaction.paths.iter().map(|rule| Path::parse(rule)).collect::<Result<_, _>>()?,
+            keeps_blobs: false,
         })
+    }
+
+    /// The same rules for what is to be used again: long base64 stays.
+    pub(super) fn without_blobs(self) -> Self {
+        Self { keeps_blobs: true, ..self }
     }
 
     /// The locations that apply to one tool.

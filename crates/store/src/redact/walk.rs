@@ -179,7 +179,9 @@ impl<'a> Walk<'a> {
         if kind.is_some_and(|kind| is_secret(kind, &content)) || self.is_line_of_key(&content) {
             self.replace(start, QUOTED);
         } else if let Some(note) = blob_note(key, string) {
-            self.replace(start, note);
+            if !self.rules.keeps_blobs {
+                self.replace(start, note);
+            }
         } else {
             let found = match self.password_of_user(&content) {
                 Some(range) => vec![Edit::redacted(range)],

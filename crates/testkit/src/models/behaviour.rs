@@ -8,6 +8,10 @@ use super::reply::Reply;
 /// How deep arguments are made from a schema.
 const DEEPEST: usize = 16;
 
+/// The names of Google's types, by the numbers that some of its clients send instead.
+pub(crate) const GOOGLE_TYPES: [&str; 8] =
+    ["TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
+
 /// How a model answers what it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
@@ -70,7 +74,9 @@ fn example_within(schema: &Value, root: &Value, depth: usize) -> Value {
             return inner(branch);
         }
     }
-    let kind = schema.get("type").map(|kind| kind.get(0).unwrap_or(kind)).and_then(Value::as_str);
+    let kind = schema.get("type").map(|kind| kind.get(0).unwrap_or(kind));
+    let numbered = |kind: &Value| GOOGLE_TYPES.get(usize::try_from(kind.as_u64()?).ok()?).copied();
+    let kind = kind.and_then(|kind| kind.as_str().or_else(|| numbered(kind)));
     match kind.unwrap_or("object").to_lowercase().as_str() {
         "string" => text_for(schema),
         "integer" | "number" => number_for(schema),

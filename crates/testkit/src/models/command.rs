@@ -22,7 +22,7 @@ use crate::files::AppendFile;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "gateway-model")]
 pub struct ModelOptions {
-    /// The wire format: chat, functions, dial, responses, ollama, messages, generate-content or argo.
+    /// The wire format: chat, functions, dial, responses, ollama, messages, generate-content, argo, mistral, cohere or converse.
     #[arg(long)]
     pub wire: Wire,
     /// The script, as JSON.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use serde_json::Value;
 
-use super::errors::{Problem, error, stream_error};
+use super::errors::{Problem, error, exception, stream_error};
 use super::faults::Fault;
 use super::plan::{Answer, End, Length, Plan};
 use super::record::RecordedRequest;
@@ -47,8 +47,14 @@ impl Asked<'_> {
 
     fn encoding(&self) -> Encoding {
         match self.form {
-            Form::Chat | Form::Functions | Form::Responses | Form::Messages => Encoding::Events,
+            Form::Chat
+            | Form::Functions
+            | Form::Responses
+            | Form::Messages
+            | Form::Mistral
+            | Form::Cohere => Encoding::Events,
             Form::Ollama => Encoding::Lines,
+            Form::Converse => Encoding::EventStream,
             Form::GenerateContent if self.request.query.split('&').any(|pair| pair == "alt=sse") => {
                 Encoding::EventsWithCrlf
             }
@@ -60,7 +66,7 @@ impl Asked<'_> {
         let options = self.request.body.get("stream_options");
         let include_usage =
             options.and_then(|options| options.get("include_usage")) == Some(&Value::Bool(true));
-        let model = self.request.model().unwrap_or_else(|| self.wire().usual_model()).to_owned();
+        let model = self.request.model().unwrap_or_else(|| self.wire().usual_model().to_owned());
         Turn {
             wire: self.wire(),
             form: self.form,
@@ -74,7 +80,11 @@ impl Asked<'_> {
     /// An error of the provider.
     pub(crate) fn refuse(&self, problem: &Problem) -> Answer {
         let (status, body) = error(self.wire(), self.form, problem);
-        self.with_id(Answer::whole(status, JSON, body.to_string()))
+        let answer = self.with_id(Answer::whole(status, JSON, body.to_string()));
+        match self.form {
+            Form::Converse => answer.header("x-amzn-errortype", exception(problem)),
+            _ => answer,
+        }
     }
 
     /// With the header by which the provider's support finds a request.
@@ -83,7 +93,9 @@ impl Asked<'_> {
         match self.form {
             Form::Messages => answer.header("request-id", id),
             Form::Chat | Form::Functions | Form::Responses => answer.header("x-request-id", id),
-            Form::Ollama | Form::GenerateContent => answer,
+            Form::Mistral => answer.header("mistral-correlation-id", id),
+            Form::Converse => answer.header("x-amzn-requestid", id),
+            Form::Ollama | Form::GenerateContent | Form::Cohere => answer,
         }
     }
 
@@ -128,7 +140,7 @@ impl Asked<'_> {
         let seconds = step.retry_after;
         let limited = || self.refuse(&Problem::RateLimited { seconds });
         let tool = || self.request.tools().first().map_or_else(|| "add".to_owned(), |tool| tool.name.clone());
-        let model = || self.request.model().unwrap_or_default().to_owned();
+        let model = || self.request.model().unwrap_or_default();
         Plan::Answer(match fault {
             Fault::RateLimitedSeconds => limited().header("retry-after", seconds.to_string()),
             Fault::RateLimitedDate => limited().header("retry-after", http_date(seconds)),
@@ -206,7 +218,8 @@ impl Asked<'_> {
                 frames.truncate(first + 1);
                 let data = stream_error(self.wire(), self.form, frames.len());
                 frames.push(match self.form {
-                    Form::Messages | Form::Responses => Frame::typed(FrameKind::Finish, &data),
+                    Form::Messages | Form::Responses | Form::Cohere => Frame::typed(FrameKind::Finish, &data),
+                    Form::Converse => Frame::exception(exception(&Problem::Server), &data),
                     _ => Frame::new(FrameKind::Finish, &data),
                 });
                 self.stream_of(&frames, step)

@@ -39,6 +39,34 @@ pub(crate) fn models(request: &RecordedRequest, names: &[&str]) -> Value {
             );
             json!({"object": "list", "data": data})
         }
+        Wire::Mistral => {
+            let data = each(&|name| {
+                json!({
+                    "id": name,
+                    "object": "model",
+                    "created": 1_754_000_000,
+                    "owned_by": "mistralai",
+                    "capabilities": {"completion_chat": true, "completion_fim": false, "function_calling": true, "fine_tuning": false, "vision": false},
+                    "name": name,
+                    "aliases": [],
+                    "max_context_length": 131_072,
+                    "type": "base",
+                })
+            });
+            json!({"object": "list", "data": data})
+        }
+        Wire::Cohere => {
+            let models = each(
+                &|name| json!({"name": name, "endpoints": ["chat"], "finetuned": false, "context_length": 256_000, "features": ["tools", "strict_tools"]}),
+            );
+            json!({"models": models})
+        }
+        Wire::Converse => {
+            let summaries = each(
+                &|name| json!({"modelId": name, "modelName": name, "responseStreamingSupported": true, "inferenceTypesSupported": ["ON_DEMAND"]}),
+            );
+            json!({"modelSummaries": summaries})
+        }
         Wire::Dial => {
             let kind = if request.path.ends_with("/deployments") { "deployment" } else { "model" };
             let data = each(&|name| {

@@ -21,7 +21,7 @@ use super::record::{Log, Outcome, RecordedRequest};
 use super::reply::Reply;
 use super::script::{Script, Step};
 use super::strict;
-use super::wire::{Form, Route, Streamed, Wire};
+use super::wire::{Route, Streamed, Wire};
 use crate::lock::lock;
 use crate::process::TimedOut;
 
@@ -302,7 +302,7 @@ impl Shared {
         let route = self.wire.route(&request.method, &request.path);
         let (form, streamed) = match route {
             Route::Turn { form, streamed } => (form, streamed),
-            Route::Models | Route::Unknown => (self.usual_form(), Streamed::ByBody { default: false }),
+            Route::Models | Route::Unknown => (self.wire.usual_form(), Streamed::ByBody { default: false }),
         };
         let asked = Asked { request, form, streamed, elsewhere: &self.elsewhere };
         let refuse = |problem: &Problem| (Plan::Answer(asked.refuse(problem)), None);
@@ -323,13 +323,16 @@ impl Shared {
         if self.options.strict && self.wire == Wire::Dial && !versioned {
             return refuse(&Problem::NoRoute);
         }
+        if self.options.strict && self.wire == Wire::Converse && !strict::is_signed(request) {
+            return refuse(&Problem::Unsigned);
+        }
         if request.body.is_null() {
             return refuse(&Problem::Invalid(Violation::new(
                 "We could not parse the JSON body of your request.",
             )));
         }
         if let Some(model) = request.model().filter(|model| !self.has_model(model)) {
-            return refuse(&Problem::UnknownModel(model.to_owned()));
+            return refuse(&Problem::UnknownModel(model));
         }
         if let Some(violation) =
             self.options.strict.then(|| strict::check(request, form)).and_then(Result::err)
@@ -347,18 +350,6 @@ impl Shared {
     fn has_model(&self, model: &str) -> bool {
         self.options.models.is_empty() || self.options.models.iter().any(|known| known == model)
     }
-
-    /// The form of errors that belong to no turn.
-    fn usual_form(&self) -> Form {
-        match self.wire {
-            Wire::Chat | Wire::Dial | Wire::Argo => Form::Chat,
-            Wire::Functions => Form::Functions,
-            Wire::Responses => Form::Responses,
-            Wire::Ollama => Form::Ollama,
-            Wire::Messages => Form::Messages,
-            Wire::GenerateContent => Form::GenerateContent,
-        }
-    }
 }
 
 /// Whether the key is where this provider wants it.
@@ -366,7 +357,15 @@ fn has_key(request: &RecordedRequest, key: &str) -> bool {
     let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) == Some(key);
     let under = |name: &str| request.header(name) == Some(key);
     match request.wire {
-        Wire::Chat | Wire::Functions | Wire::Responses | Wire::Ollama | Wire::Argo => bearer,
+        Wire::Chat
+        | Wire::Functions
+        | Wire::Responses
+        | Wire::Ollama
+        | Wire::Argo
+        | Wire::Mistral
+        | Wire::Cohere => bearer,
+        // A key of Bedrock's own, or the access key that signs the request.
+        Wire::Converse => bearer || strict::access_key(request) == Some(key),
         Wire::Dial => under("api-key") || bearer,
         Wire::Messages => under("x-api-key"),
         Wire::GenerateContent => {

@@ -21,15 +21,34 @@ words! {
     GenerateContent = "generate-content";
     /// Chat Completions of Argo, which refuses `default` in schemas when it is strict.
     Argo = "argo";
+    /// Mistral's Chat Completions.
+    Mistral = "mistral";
+    /// Cohere's chat API, version 2.
+    Cohere = "cohere";
+    /// Converse and `ConverseStream` of Amazon Bedrock.
+    Converse = "converse";
 }
 
 impl Wire {
+    /// The wires that the gateway's agent speaks; the others are for programs with the providers' own SDKs.
+    pub const OF_AGENT: &[Self] = &[
+        Self::Chat,
+        Self::Functions,
+        Self::Dial,
+        Self::Responses,
+        Self::Ollama,
+        Self::Messages,
+        Self::GenerateContent,
+        Self::Argo,
+    ];
+
     /// The path of the base URL: what clients of this kind are configured with.
     pub(crate) fn base_path(self) -> &'static str {
         match self {
             Self::Chat | Self::Functions | Self::Responses | Self::Messages | Self::Argo => "/v1",
             Self::GenerateContent => "/v1beta",
-            Self::Dial | Self::Ollama => "",
+            // SDKs of these add the version by themselves, or there is none.
+            Self::Dial | Self::Ollama | Self::Mistral | Self::Cohere | Self::Converse => "",
         }
     }
 
@@ -43,6 +62,9 @@ impl Wire {
             Self::Messages => "claude-sonnet-4-5",
             Self::GenerateContent => "gemini-3-pro",
             Self::Argo => "argo:gpt-4o",
+            Self::Mistral => "mistral-large-latest",
+            Self::Cohere => "command-a-03-2025",
+            Self::Converse => "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
         }
     }
 }
@@ -67,6 +89,9 @@ pub(crate) enum Form {
     Ollama,
     Messages,
     GenerateContent,
+    Mistral,
+    Cohere,
+    Converse,
 }
 
 /// Who says whether an answer is streamed.
@@ -82,8 +107,10 @@ impl Wire {
     /// What a request is for. Any prefix is accepted, since people put gateways in front of providers.
     pub(crate) fn route(self, method: &str, path: &str) -> Route {
         let by_body = |form, default| Route::Turn { form, streamed: Streamed::ByBody { default } };
+        let by_path = |form, streamed| Route::Turn { form, streamed: Streamed::ByPath(streamed) };
         match (method, self) {
             ("GET", Self::Ollama) if path.ends_with("/api/tags") => Route::Models,
+            ("GET", Self::Converse) if path.ends_with("/foundation-models") => Route::Models,
             ("GET", _) if path.ends_with("/models") || path.ends_with("/deployments") => Route::Models,
             ("POST", Self::Chat | Self::Argo | Self::Ollama) if path.ends_with("/chat/completions") => {
                 by_body(Form::Chat, false)
@@ -99,13 +126,40 @@ impl Wire {
             ("POST", Self::Responses) if path.ends_with("/responses") => by_body(Form::Responses, false),
             ("POST", Self::Ollama) if path.ends_with("/api/chat") => by_body(Form::Ollama, true),
             ("POST", Self::Messages) if path.ends_with("/messages") => by_body(Form::Messages, false),
+            ("POST", Self::Mistral) if path.ends_with("/v1/chat/completions") => {
+                by_body(Form::Mistral, false)
+            }
+            ("POST", Self::Cohere) if path.ends_with("/v2/chat") => by_body(Form::Cohere, false),
             ("POST", Self::GenerateContent) if path.ends_with(":generateContent") => {
-                Route::Turn { form: Form::GenerateContent, streamed: Streamed::ByPath(false) }
+                by_path(Form::GenerateContent, false)
             }
             ("POST", Self::GenerateContent) if path.ends_with(":streamGenerateContent") => {
-                Route::Turn { form: Form::GenerateContent, streamed: Streamed::ByPath(true) }
+                by_path(Form::GenerateContent, true)
+            }
+            ("POST", Self::Converse) if path.contains("/model/") && path.ends_with("/converse") => {
+                by_path(Form::Converse, false)
+            }
+            ("POST", Self::Converse) if path.contains("/model/") && path.ends_with("/converse-stream") => {
+                by_path(Form::Converse, true)
             }
             _ => Route::Unknown,
+        }
+    }
+}
+
+impl Wire {
+    /// The form of what belongs to no turn.
+    pub(crate) fn usual_form(self) -> Form {
+        match self {
+            Self::Chat | Self::Dial | Self::Argo => Form::Chat,
+            Self::Functions => Form::Functions,
+            Self::Responses => Form::Responses,
+            Self::Ollama => Form::Ollama,
+            Self::Messages => Form::Messages,
+            Self::GenerateContent => Form::GenerateContent,
+            Self::Mistral => Form::Mistral,
+            Self::Cohere => Form::Cohere,
+            Self::Converse => Form::Converse,
         }
     }
 }

@@ -12,7 +12,11 @@ async fn fail(wire: Wire, fault: Fault, streamed: bool) -> Answer {
 
 /// The error of each wire, as its provider words it.
 fn message(wire: Wire, body: &Value) -> String {
-    let text = if wire == Wire::Ollama { &body["error"] } else { &body["error"]["message"] };
+    let text = match wire {
+        Wire::Ollama => &body["error"],
+        Wire::Mistral | Wire::Cohere | Wire::Converse => body.get("message").unwrap_or(&body["detail"]),
+        _ => &body["error"]["message"],
+    };
     text.as_str().unwrap_or_else(|| panic!("{body}")).to_owned()
 }
 
@@ -119,19 +123,90 @@ async fn refusals_have_the_status_and_the_body_of_the_provider() {
             ],
         ),
     ] {
-        for wire in Wire::ALL.iter().copied() {
+        for wire in Wire::OF_AGENT.iter().copied() {
             let [openai, anthropic, google, ollama, azure] = words;
             let expected = match wire {
-                Wire::Chat | Wire::Functions | Wire::Responses | Wire::Argo => openai,
                 Wire::Messages => anthropic,
                 Wire::GenerateContent => google,
                 Wire::Ollama => ollama,
                 Wire::Dial => azure,
+                _ => openai,
             };
             let answer = fail(wire, fault, true).await;
             let text = message(wire, &answer.json());
             assert!(text.contains(expected), "{} {}: {text}", wire.name(), fault.name());
             assert_eq!((answer.status, answer.header("retry-after")), (status, None), "{}", fault.name());
+        }
+    }
+}
+
+#[tokio::test]
+async fn refusals_of_mistral_cohere_and_bedrock() {
+    for (fault, mistral, cohere, bedrock) in [
+        (
+            Fault::RateLimited,
+            (429, "Rate limit exceeded"),
+            (429, "Trial key"),
+            (429, "Too many requests", "ThrottlingException"),
+        ),
+        (
+            Fault::ServerError,
+            (500, "Internal server error"),
+            (500, "internal server error"),
+            (500, "unexpected error", "InternalServerException"),
+        ),
+        (
+            Fault::Unavailable,
+            (503, "Service unavailable"),
+            (503, "service unavailable"),
+            (503, "Too many connections", "ServiceUnavailableException"),
+        ),
+        (
+            Fault::SchemaRefused,
+            (400, "Invalid tool schema"),
+            (400, "no JSON Schema of type object"),
+            (400, "must be one of the following: object.", "ValidationException"),
+        ),
+        (
+            Fault::ToolRefused,
+            (400, "Function name was add but must be"),
+            (400, "add is not a valid name"),
+            (400, "regular expression pattern: [a-zA-Z0-9_-]+", "ValidationException"),
+        ),
+        (
+            Fault::Unauthorized,
+            (401, "Unauthorized"),
+            (401, "invalid api token"),
+            (403, "security token", "UnrecognizedClientException"),
+        ),
+        (
+            Fault::UnknownModel,
+            (400, "Invalid model: mistral-large-latest"),
+            (404, "model 'command-a-03-2025' not found"),
+            (400, "model identifier is invalid", "ValidationException"),
+        ),
+        (
+            Fault::ContextLength,
+            (400, "maximum context length"),
+            (400, "too many tokens"),
+            (400, "Input is too long", "ValidationException"),
+        ),
+    ] {
+        let (status, words, exception) = bedrock;
+        for (wire, (status, words)) in
+            [(Wire::Mistral, mistral), (Wire::Cohere, cohere), (Wire::Converse, (status, words))]
+        {
+            let answer = fail(wire, fault, true).await;
+            let said = message(wire, &answer.json());
+            assert!(
+                answer.status == status && said.contains(words),
+                "{} {}: {} {said}",
+                wire.name(),
+                fault.name(),
+                answer.status
+            );
+            let named = (wire == Wire::Converse).then_some(exception);
+            assert_eq!(answer.header("x-amzn-errortype"), named, "{}", fault.name());
         }
     }
 }
@@ -158,6 +233,10 @@ async fn errors_have_the_whole_shape() {
     assert_eq!(limited["error"]["details"][0]["retryDelay"], "1s");
     assert_eq!(body(Wire::Ollama, Fault::Unauthorized).await, json!({"error": "unauthorized"}));
     assert_eq!(body(Wire::Dial, Fault::Unauthorized).await["error"]["code"], "401");
+    assert_eq!(
+        body(Wire::Mistral, Fault::UnknownModel).await,
+        json!({"object": "error", "message": "Invalid model: mistral-large-latest", "type": "invalid_model", "param": null, "code": "1500", "raw_status_code": 400})
+    );
 }
 
 #[tokio::test]
@@ -242,6 +321,8 @@ async fn streams_break_as_the_fault_says() {
         ),
         (Wire::GenerateContent, "\"finishReason\"", r#"data: {"error":{"code":500,"#),
         (Wire::Ollama, "\"done\":true", r#"{"error":"an error was encountered while running the model"#),
+        (Wire::Mistral, "\"finish_reason\":\"tool_calls\"", r#"data: {"object":"error","message":"Internal"#),
+        (Wire::Cohere, "\"TOOL_CALL\"", r#""finish_reason":"ERROR","error":"internal server error""#),
     ] {
         let whole = ask(&start(wire, Script::new().step(usual())).await, wire, true).await;
         assert!(whole.text().contains(end), "{}: {}", wire.name(), whole.text());

@@ -169,7 +169,18 @@ fn conversation(wire: Wire) -> (Value, Value) {
         later
     };
     let later = match wire {
-        Wire::Chat | Wire::Dial | Wire::Argo | Wire::Ollama => later(
+        Wire::Converse => {
+            body["toolConfig"] =
+                json!({"tools": [{"toolSpec": {"name": "math_add", "inputSchema": {"json": schema}}}]});
+            let result = json!({"toolUseId": "t", "content": [{"text": "4"}, {"json": 2}]});
+            let mut later = body.clone();
+            later["messages"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"role": "user", "content": [{"toolResult": result}]}));
+            later
+        }
+        Wire::Chat | Wire::Dial | Wire::Argo | Wire::Ollama | Wire::Mistral | Wire::Cohere => later(
             "tools",
             json!([{"type": "function", "function": function}]),
             "messages",

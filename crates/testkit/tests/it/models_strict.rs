@@ -17,19 +17,20 @@ fn changed(wire: Wire, change: &Value) -> Value {
 }
 
 /// What a strict server says to a request with this change; `None` if it answers.
-async fn refusal(wire: Wire, change: &Value) -> Option<String> {
+pub(crate) async fn refusal(wire: Wire, change: &Value) -> Option<String> {
     let server = start_strict(wire, Script::new().last(Reply::new().text("3."))).await;
     let answer = ask_with(&server, wire, false, &changed(wire, change)).await;
     if answer.status == 200 {
         return None;
     }
-    assert_eq!(answer.status, 400);
+    assert!(matches!(answer.status, 400 | 422), "{}", answer.status);
     let body = answer.json();
-    let text = [&body["error"]["message"], &body["error"], &body["message"]];
+    let detail = &body["message"]["detail"][0]["msg"];
+    let text = [&body["error"]["message"], &body["error"], &body["message"], detail];
     Some(text.iter().find_map(|text| text.as_str()).unwrap_or_else(|| panic!("{body}")).to_owned())
 }
 
-async fn check_refusals(wire: Wire, cases: &[(Value, &str)]) {
+pub(crate) async fn check_refusals(wire: Wire, cases: &[(Value, &str)]) {
     assert_eq!(refusal(wire, &json!({})).await, None, "{} refuses what is right", wire.name());
     for (change, words) in cases {
         let said = refusal(wire, change).await.unwrap_or_else(|| panic!("{} accepts {change}", wire.name()));
@@ -38,11 +39,14 @@ async fn check_refusals(wire: Wire, cases: &[(Value, &str)]) {
 }
 
 /// A change that offers one function with this schema.
-fn offer(wire: Wire, name: &str, schema: &Value) -> Value {
+pub(crate) fn offer(wire: Wire, name: &str, schema: &Value) -> Value {
     let function = json!({"name": name, "description": "d", "parameters": schema});
     match wire {
-        Wire::Chat | Wire::Dial | Wire::Argo | Wire::Ollama => {
+        Wire::Chat | Wire::Dial | Wire::Argo | Wire::Ollama | Wire::Mistral | Wire::Cohere => {
             json!({"tools": [{"type": "function", "function": function}]})
+        }
+        Wire::Converse => {
+            json!({"toolConfig": {"tools": [{"toolSpec": {"name": name, "description": "d", "inputSchema": {"json": schema}}}]}})
         }
         Wire::Functions => json!({"functions": [function]}),
         Wire::Responses => {
@@ -53,7 +57,7 @@ fn offer(wire: Wire, name: &str, schema: &Value) -> Value {
     }
 }
 
-fn object(properties: &Value) -> Value {
+pub(crate) fn object(properties: &Value) -> Value {
     json!({"type": "object", "properties": properties})
 }
 
@@ -103,7 +107,7 @@ async fn openai_refuses_names_and_schemas() {
     .await;
     // Unknown keywords, and those that only strict schemas may not have, are read over.
     let loose = object(
-        &json!({"a": {"type": "string", "x-mine": 1, "oneOf": [], "default": 1}, "default": {"type": "string"}}),
+        &json!({"a": {"type": "string", "x-mine": 1, "oneOf": [{}], "default": 1}, "default": {"type": "string"}}),
     );
     assert_eq!(refusal(Wire::Chat, &chat("add", &loose)).await, None);
     let right = closed(json!({"a": {"type": ["string", "null"]}}), json!(["a"]));
@@ -112,6 +116,83 @@ async fn openai_refuses_names_and_schemas() {
         .map(|index| json!({"type": "function", "function": {"name": format!("t{index}")}}))
         .collect();
     assert!(refusal(Wire::Chat, &json!({"tools": many})).await.unwrap().contains("array too long"));
+}
+
+#[tokio::test]
+async fn openai_refuses_what_its_checkers_refuse() {
+    let chat = |properties: Value| offer(Wire::Chat, "add", &object(&properties));
+    let mut twice = chat(json!({}));
+    let tool = twice["tools"][0].clone();
+    twice["tools"].as_array_mut().unwrap().push(tool.clone());
+    let (mut noted, mut other) = (tool.clone(), tool);
+    noted["function"]["annotations"] = json!({});
+    other["type"] = json!("func");
+    check_refusals(
+        Wire::Chat,
+        &[
+            (chat(json!({"a": {"type": "strng"}})), "Invalid schema for function 'add': \"strng\" is not"),
+            (chat(json!({"a": {"$ref": "#/$defs/A"}})), "reference to undefined schema '#/$defs/A'."),
+            (chat(json!({"a": {"$ref": "https://example.com/a.json"}})), "reference to undefined schema"),
+            (chat(json!({"a": {"pattern": "^\\p{L}+$"}})), "'^\\p{L}+$' is not a 'regex'."),
+            (chat(json!({"a": {"pattern": "(?<year>\\d)"}})), "is not a 'regex'."),
+            (twice, "duplicate function name 'add'."),
+            (json!({"tools": [noted]}), "Unknown parameter: 'tools[0].function.annotations'."),
+            (
+                json!({"tools": [other]}),
+                "Invalid value: 'func'. Supported values are: 'function' and 'custom'.",
+            ),
+        ],
+    )
+    .await;
+    let found = json!({"a": {"$ref": "#/properties/b%20c"}, "b c": {"$anchor": "d", "pattern": "^(?!\\d)\\w"}, "e": {"$ref": "#d"}});
+    assert_eq!(refusal(Wire::Chat, &chat(found)).await, None);
+    let thoughts = json!([{"role": "assistant", "content": "3", "reasoning_content": "Hm."}]);
+    let body = |model: &str| json!({"model": model, "messages": thoughts});
+    check(Wire::Chat, &body("gpt-4o"), "Unknown parameter: 'messages[0].reasoning_content'.");
+    assert_eq!(check_history(Wire::Chat, &body("deepseek-reasoner")), Ok(()));
+    let flagged =
+        json!([chat_call(&["a"]), {"role": "tool", "tool_call_id": "a", "content": "3", "is_error": true}]);
+    check(Wire::Chat, &json!({"messages": flagged}), "Unknown parameter: 'messages[1].is_error'.");
+}
+
+#[tokio::test]
+async fn anthropic_refuses_what_its_grammar_cannot_say() {
+    let strict = |properties: Value, required: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+        json!({"tools": [{"name": "add", "strict": true, "input_schema": schema}]})
+    };
+    let recursive =
+        json!({"type": "object", "properties": {"n": {"$ref": "#"}}, "additionalProperties": false});
+    let many: Vec<Value> = (0..21).map(|index| json!({"name": format!("t{index}"), "strict": true, "input_schema": {"type": "object", "additionalProperties": false}})).collect();
+    let optional: serde_json::Map<String, Value> =
+        (0..25).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();
+    check_refusals(
+        Wire::Messages,
+        &[
+            (
+                strict(json!({"a": {"type": "integer", "minimum": 1}}), json!(["a"])),
+                "property 'minimum' is not supported",
+            ),
+            (
+                strict(json!({"a": {"type": "object"}}), json!(["a"])),
+                "'additionalProperties' must be explicitly set to false",
+            ),
+            (strict(json!({"a": {}}), json!(["a"])), "schemas without a type are not supported"),
+            (
+                json!({"tools": [{"name": "add", "strict": true, "input_schema": recursive}]}),
+                "Recursive schemas are not supported",
+            ),
+            (json!({"tools": many}), "Too many strict tools (21)."),
+            (strict(optional.into(), json!([])), "too many optional parameters (25)"),
+            (
+                offer(Wire::Messages, "add", &object(&json!({"a": {"type": "strng"}}))),
+                "It must match JSON Schema draft 2020-12",
+            ),
+        ],
+    )
+    .await;
+    let right = strict(json!({"a": {"type": ["string", "null"], "pattern": "^x"}}), json!([]));
+    assert_eq!(refusal(Wire::Messages, &right).await, None);
 }
 
 #[tokio::test]
@@ -192,6 +273,7 @@ async fn anthropic_refuses() {
             (json!({"n": 1}), "n: Extra inputs are not permitted"),
             (offer("a.b", &object(&json!({}))), "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"),
             (offer("add", &json!({})), "tools.0.custom.input_schema.type: Field required"),
+            (self::offer(Wire::Chat, "add", &object(&json!({}))), "tools.0: Input tag 'function' found using 'type' does not match any of the expected tags"),
             (offer("add", &json!({"type": "object", "anyOf": []})), "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"),
             (offer("add", &object(&json!({"a b": {}}))), "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"),
             (json!({"tools": [{"name": "add", "input_schema": {"type": "object"}, "annotations": {}}]}), "tools.0.custom.annotations: Extra inputs are not permitted"),
@@ -239,6 +321,32 @@ async fn gemini_refuses() {
         ],
     )
     .await;
+    let json_schema = |schema: Value| json!({"tools": [{"functionDeclarations": [{"name": "a", "parametersJsonSchema": schema}]}]});
+    let defined = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A", "type": "string"}}, "$defs": {"A": {}}});
+    check_refusals(
+        Wire::GenerateContent,
+        &[
+            (json_schema(object(&json!({"a": {"$ref": "#/$defs/A"}}))), "reference to undefined schema '#/$defs/A'"),
+            (json_schema(object(&json!({"a": {"$ref": "#/definitions/A"}}))), "reference to undefined schema: #/definitions/A"),
+            (json_schema(defined), "`$ref` was set alongside unsupported fields: type."),
+            (json_schema(json!({"type": "string"})), "schema should be of type object"),
+            (json!({"tools": [{"functionDeclarations": [{"name": "a"}, {"name": "a"}]}]}), "Duplicate function declaration found: a"),
+            (offer(&object(&json!({"a": {"type": "strng"}}))), "v1beta.Type), \"strng\""),
+            (json!({"contents": [{"role": "user", "parts": [{"functionResponse": {"name": "a", "output": {}}}]}]}), "Unknown name \"output\" at 'contents[0].parts[0].function_response'"),
+        ],
+    )
+    .await;
+    // Google's older SDK writes enums as numbers.
+    let numbered = json!({"type": 6, "properties": {"a": {"type": 1, "format": "enum", "enum": ["b"]}}});
+    assert_eq!(refusal(Wire::GenerateContent, &offer(&numbered)).await, None);
+    check_refusals(
+        Wire::GenerateContent,
+        &[
+            (offer(&object(&json!({"a": {"type": 5}}))), "properties[a].items: missing field."),
+            (offer(&object(&json!({"a": {"type": 8}}))), "v1beta.Type), 8"),
+        ],
+    )
+    .await;
     let other_door = json!({"tools": [{"functionDeclarations": [{"name": "a", "parametersJsonSchema": {"type": "object", "const": 1}}]}]});
     assert_eq!(refusal(Wire::GenerateContent, &other_door).await, None);
 }
@@ -250,6 +358,9 @@ async fn ollama_refuses_what_its_types_cannot_hold() {
         &[
             (json!({"model": null}), "model is required"),
             (offer(Wire::Ollama, "add", &object(&json!({"a": true}))), "json: cannot unmarshal bool into Go struct field"),
+            (offer(Wire::Ollama, "add", &object(&json!({"a": {"anyOf": [true]}}))), "json: cannot unmarshal bool into Go struct field"),
+            (offer(Wire::Ollama, "add", &json!({"type": ["object"]})), "cannot unmarshal array into Go struct field .tools.function.parameters.type of type string"),
+            (offer(Wire::Ollama, "add", &object(&json!({"a": {"$ref": "#/$defs/A"}}))), "a reference is lost here"),
             (json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "1"}]}]}), "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string"),
         ],
     )
@@ -257,7 +368,7 @@ async fn ollama_refuses_what_its_types_cannot_hold() {
 }
 
 #[track_caller]
-fn check(wire: Wire, body: &Value, words: &str) {
+pub(crate) fn check(wire: Wire, body: &Value, words: &str) {
     let said = check_history(wire, body).unwrap_err();
     assert!(said.contains(words), "{}: {said}", wire.name());
 }

@@ -194,15 +194,31 @@ pub(crate) fn question(wire: Wire, streamed: bool) -> (String, Value) {
             let verb = if streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
             (format!("/v1beta/models/{model}:{verb}"), contents)
         }
+        Wire::Mistral => (path("/v1/chat/completions"), chat),
+        Wire::Cohere => (path("/v2/chat"), chat),
+        Wire::Converse => {
+            let messages = json!([{"role": "user", "content": [{"text": "What is 15 + 27?"}]}]);
+            let verb = if streamed { "converse-stream" } else { "converse" };
+            (format!("/model/{}/{verb}", model.replace(':', "%3A")), json!({"messages": messages}))
+        }
     }
 }
+
+/// What some providers want besides a key.
+const HEADERS: [(&str, &str); 3] = [
+    ("anthropic-version", "2023-06-01"),
+    (
+        "authorization",
+        "AWS4-HMAC-SHA256 Credential=AKID/20251118/us-east-1/bedrock/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    ),
+    ("x-amz-date", "20251118T120000Z"),
+];
 
 /// Asks, and is not done with the answer yet.
 pub(crate) async fn open(server: &ModelServer, streamed: bool, wire: Wire) -> Client {
     let (path, body) = question(wire, streamed);
     let line = format!("POST {path}");
-    let headers = [("anthropic-version", "2023-06-01")];
-    Client::send(server.address(), &line, &headers, &body.to_string())
+    Client::send(server.address(), &line, &HEADERS, &body.to_string())
         .await
         .unwrap_or_else(|| panic!("nobody listens"))
 }
@@ -210,8 +226,7 @@ pub(crate) async fn open(server: &ModelServer, streamed: bool, wire: Wire) -> Cl
 /// Asks with this body where this wire is asked.
 pub(crate) async fn ask_with(server: &ModelServer, wire: Wire, streamed: bool, body: &Value) -> Answer {
     let line = format!("POST {}", question(wire, streamed).0);
-    let headers = [("anthropic-version", "2023-06-01")];
-    let client = Client::send(server.address(), &line, &headers, &body.to_string()).await.unwrap();
+    let client = Client::send(server.address(), &line, &HEADERS, &body.to_string()).await.unwrap();
     client.answer().await.unwrap_or_else(|| panic!("no answer"))
 }
 

@@ -20,7 +20,7 @@ async fn go_on(kept: &Kept) {
 
 #[tokio::test]
 async fn what_was_said_until_the_caller_went_away_is_saved() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let script = Script::new()
             .step(Step::reply(Reply::new().text("One. ").text("Two.")).wait(Moment::End, &Gate::new()))
             .last(Step::reply(Reply::new().text("Three.")));
@@ -68,7 +68,7 @@ async fn a_caller_who_goes_away_before_the_answer_ends_the_request() {
 
 #[tokio::test]
 async fn a_failure_of_the_model_is_an_error_and_the_conversation_goes_on() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for stream in [true, false] {
             let script = Script::new()
                 .reply(Reply::new().call("c1", "add", json!({"a": 1, "b": 2})))
@@ -96,7 +96,7 @@ fn left_behind() -> Vec<Value> {
 
 #[tokio::test]
 async fn after_a_crash_each_call_has_a_result_and_none_runs_again() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         for is_read_first in [true, false] {
             let server =
                 strict_model(wire, Script::new().last(Step::reply(Reply::new().text("Fine.")))).await;

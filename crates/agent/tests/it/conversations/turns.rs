@@ -16,7 +16,7 @@ const ANSWER: &str = "Let me add.\n\nThe sum is 42.";
 
 #[tokio::test]
 async fn streamed_and_whole_answers_are_stored_alike() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let mut stored = Vec::new();
         for stream in [true, false] {
             let server = adding_model(wire).await;
@@ -65,8 +65,8 @@ async fn messages_have_the_form_of_chat_completions_without_empty_members() {
 /// What one API needs of its own history, such as signed reasoning, is kept; and every other API takes the same history.
 #[tokio::test]
 async fn a_conversation_goes_on_with_any_model() {
-    for first in Wire::ALL.iter().copied() {
-        for second in Wire::ALL.iter().copied() {
+    for first in Wire::OF_AGENT.iter().copied() {
+        for second in Wire::OF_AGENT.iter().copied() {
             let script = Script::new()
                 .reply(Reply::new().reasoning("Two numbers.").signature("c2ln").text("Let me add.").call(
                     "call_1",
@@ -176,7 +176,7 @@ async fn instructions_stand_first_in_an_empty_conversation_only() {
 
 #[tokio::test]
 async fn at_a_bound_the_conversation_goes_on_with_the_next_message() {
-    for wire in Wire::ALL.iter().copied() {
+    for wire in Wire::OF_AGENT.iter().copied() {
         let script = Script::new()
             .reply(Reply::new().call("c1", "add", json!({"a": 1, "b": 2})))
             .last(Step::reply(Reply::new().text("It is 3.")));

@@ -17,7 +17,7 @@ pub use error::CallError;
 pub use ids::CallId;
 pub use route::{RouteFormat, parse_route, render_route_error, render_route_result, route_format};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::arguments::{BadArguments, Parsed, parse_arguments};
 use crate::dialect::Protocol;
@@ -58,6 +58,21 @@ impl ToolCall {
     pub fn arguments_object(&self, label: &str, bad: BadArguments) -> Result<Parsed, CallError> {
         parse_arguments(&self.arguments, bad)
             .map_err(|cause| CallError::Arguments { label: label.to_owned(), cause })
+    }
+
+    /// The call in the neutral format, with these arguments or with the reason why there are none.
+    pub fn to_neutral(&self, input: Result<Map<String, Value>, Value>) -> Value {
+        let mut row = json!({"type": "tool_use", "id": self.id.as_str(), "name": self.name});
+        match input {
+            Ok(input) => row["input"] = Value::Object(input),
+            Err(error) => row["error"] = error,
+        }
+        for (key, value) in [("signature", &self.signature), ("item_id", &self.item_id)] {
+            if let Some(value) = value {
+                row[key] = json!(value);
+            }
+        }
+        row
     }
 }
 

@@ -12,11 +12,11 @@ mod thought;
 mod waiting;
 
 pub use crate::wire::text::TextStream;
-pub use read::parse_chunks;
+pub use read::{parse_chunks, protocol_of};
 
 pub(crate) use open::{Key, OpenCall, call_at, call_with_id};
 pub(crate) use partial::Partial;
-pub(crate) use read::{protocol_of, read_chunks, recognised_chunks};
+pub(crate) use read::{read_chunks, recognised_chunks};
 
 use serde::Serialize;
 use serde_json::{Value, json};

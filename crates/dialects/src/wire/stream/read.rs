@@ -63,7 +63,7 @@ fn starts_with_chunk(text: &str) -> bool {
 }
 
 /// The format whose chunks these are; `None` if they are no stream.
-pub(crate) fn protocol_of(chunks: &[Value]) -> Option<Protocol> {
+pub fn protocol_of(chunks: &[Value]) -> Option<Protocol> {
     let found = chunks.iter().take(UNKNOWN_CHUNKS).find_map(chunk_of)?;
     let older = format(found).older_calls();
     Some(older.filter(|older| chunks.iter().any(|chunk| is_chunk(*older, chunk))).unwrap_or(found))

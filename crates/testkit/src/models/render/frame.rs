@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::event_stream;
 use crate::models::delivery::{Delivery, Quirk};
 
 /// What a frame brings. Faults choose by it where they strike.
@@ -19,6 +20,8 @@ pub(crate) enum FrameKind {
     Finish,
     /// What tells that nothing follows.
     Done,
+    /// An error in place of an event.
+    Exception,
 }
 
 /// One event or line.
@@ -33,6 +36,20 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) fn new(kind: FrameKind, data: &Value) -> Self {
         Self { event: None, data: data.to_string(), kind }
+    }
+
+    /// An event of a name that is not in its data: Bedrock's.
+    pub(crate) fn named(kind: FrameKind, event: &str, data: &Value) -> Self {
+        Self { event: Some(event.to_owned()), ..Self::new(kind, data) }
+    }
+
+    /// An error in place of an event: Bedrock's.
+    pub(crate) fn exception(name: &str, data: &Value) -> Self {
+        // The operation's errors begin with a small letter in streams.
+        let mut letters = name.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+        let event = first.into_iter().chain(letters).collect();
+        Self { event: Some(event), data: data.to_string(), kind: FrameKind::Exception }
     }
 
     /// An event that is called what its member `type` says, as Anthropic's and Responses' are.
@@ -53,6 +70,8 @@ pub(crate) enum Encoding {
     Lines,
     /// One JSON list, an entry at a time: Gemini without `alt=sse`.
     List,
+    /// Binary messages of AWS.
+    EventStream,
 }
 
 impl Encoding {
@@ -61,6 +80,7 @@ impl Encoding {
             Self::Events | Self::EventsWithCrlf => "text/event-stream; charset=utf-8",
             Self::Lines => "application/x-ndjson",
             Self::List => "application/json; charset=UTF-8",
+            Self::EventStream => "application/vnd.amazon.eventstream",
         }
     }
 
@@ -70,6 +90,7 @@ impl Encoding {
             Self::Events | Self::EventsWithCrlf => events(frame, delivery),
             Self::Lines => format!("{}\n", frame.data),
             Self::List => format!("{}{}", if first { "[" } else { "\n,\n" }, frame.data),
+            Self::EventStream => return event_stream::encode(frame),
         };
         let crlf = self == Self::EventsWithCrlf || delivery.has(Quirk::Crlf);
         if crlf { text.replace('\n', "\r\n").into_bytes() } else { text.into_bytes() }
@@ -78,8 +99,9 @@ impl Encoding {
     /// What follows the last frame.
     pub(crate) fn end(self) -> &'static [u8] {
         match self {
-            Self::Events | Self::EventsWithCrlf | Self::Lines => b"",
-            Self::List => b"\n]\n",
+            Self::Events | Self::EventsWithCrlf | Self::Lines | Self::EventStream => b"",
+            // Google's own readers take nothing after it, not even a line break.
+            Self::List => b"\n]",
         }
     }
 }

@@ -2,10 +2,14 @@
 
 mod argo;
 mod chat;
+mod cohere;
+mod converse;
+mod event_stream;
 mod fragments;
 mod frame;
 mod generate_content;
 mod messages;
+mod mistral;
 mod ollama;
 mod responses;
 
@@ -53,6 +57,9 @@ pub(crate) fn whole(reply: &Reply, turn: &Turn) -> Value {
         Form::Ollama => ollama::whole(reply, turn),
         Form::Messages => messages::whole(reply, turn),
         Form::GenerateContent => generate_content::whole(reply, turn),
+        Form::Mistral => mistral::whole(reply, turn),
+        Form::Cohere => cohere::whole(reply, turn),
+        Form::Converse => converse::whole(reply, turn),
     }
 }
 
@@ -65,6 +72,9 @@ pub(crate) fn stream(reply: &Reply, turn: &Turn) -> Vec<Frame> {
         Form::Ollama => ollama::stream(reply, turn),
         Form::Messages => messages::stream(reply, turn),
         Form::GenerateContent => generate_content::stream(reply, turn),
+        Form::Mistral => mistral::stream(reply, turn),
+        Form::Cohere => cohere::stream(reply, turn),
+        Form::Converse => converse::stream(reply, turn),
     };
     if turn.has(Quirk::NoDone) {
         frames.retain(|frame| frame.kind != FrameKind::Done);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::openai_schema::{self, Defaults};
-use super::{Checked, empty_array, missing};
+use super::{Checked, empty_array, list, missing, text};
 use crate::models::errors::Violation;
 use crate::models::wire::{Form, Wire};
 
@@ -26,6 +26,8 @@ pub(super) fn check_parameters(wire: Wire, form: Form, model: &str, body: &Value
     };
     let key = if form == Form::Functions { "functions" } else { "tools" };
     check_count(body, key)?;
+    check_kinds(body, key)?;
+    openai_schema::check_unique(form, body, key)?;
     for (index, tool) in openai_schema::functions(body, key) {
         let (function, param) = if form == Form::Functions {
             (tool, format!("functions[{index}]"))
@@ -33,6 +35,13 @@ pub(super) fn check_parameters(wire: Wire, form: Form, model: &str, body: &Value
             let param = format!("tools[{index}].function");
             (tool.get("function").ok_or_else(|| missing(&param))?, param)
         };
+        if form == Form::Functions && function.get("strict").is_some() {
+            return Err(openai_schema::unknown_parameter(&format!("{param}.strict")));
+        }
+        // DIAL takes members that it does not know.
+        if wire != Wire::Dial {
+            openai_schema::check_members(function, &param, &[])?;
+        }
         openai_schema::check_name(function, &param)?;
         openai_schema::check_parameters(function, &param, defaults)?;
     }
@@ -49,6 +58,23 @@ fn check_count(body: &Value, key: &str) -> Checked {
         .code("array_above_max_length")),
         _ => Ok(()),
     }
+}
+
+/// Tools are functions, or texts in a notation.
+fn check_kinds(body: &Value, key: &str) -> Checked {
+    for (index, tool) in list(body, key).iter().enumerate().filter(|_| key == "tools") {
+        let param = format!("tools[{index}].type");
+        match text(tool, "type") {
+            Some("function" | "custom") => {}
+            Some(kind) => {
+                let message =
+                    format!("Invalid value: '{kind}'. Supported values are: 'function' and 'custom'.");
+                return Err(Violation::new(message).at(param).code("invalid_value"));
+            }
+            None => return Err(missing(&param)),
+        }
+    }
+    Ok(())
 }
 
 /// Parameters that mean nothing without another.

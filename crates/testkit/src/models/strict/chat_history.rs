@@ -9,6 +9,12 @@ use crate::models::errors::Violation;
 const MISTRAL: [&str; 7] =
     ["mistral", "ministral", "open-mistral", "codestral", "magistral", "devstral", "pixtral"];
 
+/// Whether a model is one of `OpenAI`'s: others want their thoughts back.
+fn is_openais(model: &str) -> bool {
+    let name = model.rsplit(['/', ':']).next().unwrap_or(model);
+    ["gpt-", "chatgpt-", "o1", "o3", "o4"].iter().any(|start| name.starts_with(start))
+}
+
 pub(super) fn check_tools(model: &str, body: &Value) -> Checked {
     let mistral =
         MISTRAL.iter().any(|name| model.rsplit('/').next().is_some_and(|model| model.starts_with(name)));
@@ -18,6 +24,9 @@ pub(super) fn check_tools(model: &str, body: &Value) -> Checked {
     let messages = messages(body)?;
     for (index, message) in messages.iter().enumerate() {
         let role = check_message(index, message)?;
+        if message.get("reasoning_content").is_some() && is_openais(model) {
+            return Err(openai_schema::unknown_parameter(&format!("messages[{index}].reasoning_content")));
+        }
         if role == "tool" {
             check_result(index, message, &mut open, &mut answered)?;
             continue;
@@ -46,6 +55,7 @@ fn check_message(index: usize, message: &Value) -> Result<&str, Violation> {
         );
         return Err(Violation::new(message).at(param).code("invalid_value"));
     }
+    check_members(index, role, message)?;
     let calls = message.get("tool_calls").is_some() || message.get("function_call").is_some();
     let empty = message.get("content").is_none_or(Value::is_null);
     if empty && !(role == "assistant" && calls) {
@@ -60,6 +70,20 @@ fn check_message(index: usize, message: &Value) -> Result<&str, Violation> {
         return Err(Violation::new(text).at(format!("messages[{index}]")).code("invalid_value"));
     }
     Ok(role)
+}
+
+/// A result has neither a name nor a flag for failures: what it says is in its content.
+fn check_members(index: usize, role: &str, message: &Value) -> Checked {
+    let known: &[&str] = match role {
+        "tool" => &["role", "content", "tool_call_id"],
+        "function" => &["role", "content", "name"],
+        _ => return Ok(()),
+    };
+    let mut keys = message.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    match keys.find(|key| !known.contains(key)) {
+        Some(key) => Err(openai_schema::unknown_parameter(&format!("messages[{index}].{key}"))),
+        None => Ok(()),
+    }
 }
 
 /// The ids of an assistant's calls.

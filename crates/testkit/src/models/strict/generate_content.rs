@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::{Checked, google_schema, list, refuse, text};
+use crate::models::seen::tools_of;
+use crate::models::wire::Form;
 
 /// The members of a request, in both spellings that the service takes; others are unknown to it.
 const MEMBERS: [&str; 15] = [
@@ -34,10 +36,24 @@ const DATA: [&str; 7] = [
     "codeExecutionResult",
 ];
 
+/// The members of a call.
+const CALL_MEMBERS: [&str; 6] = ["id", "name", "args", "partialArgs", "partial_args", "willContinue"];
+
+/// The members of a result.
+const RESPONSE_MEMBERS: [&str; 8] =
+    ["id", "name", "response", "parts", "willContinue", "will_continue", "scheduling", "isContinuation"];
+
 pub(super) fn check_parameters(body: &Value) -> Checked {
     let members = body.as_object().into_iter().flatten();
     if let Some((key, _)) = members.into_iter().find(|(key, _)| !MEMBERS.contains(&key.as_str())) {
         return refuse(format!("Invalid JSON payload received. Unknown name \"{key}\": Cannot find field."));
+    }
+    let mut names = Vec::new();
+    for (name, _) in tools_of(Form::GenerateContent, body) {
+        if names.contains(&name) {
+            return refuse(format!("Duplicate function declaration found: {name}"));
+        }
+        names.push(name);
     }
     for (index, tool) in list(body, "tools").iter().enumerate() {
         let declarations = match tool.get("functionDeclarations") {
@@ -96,16 +112,40 @@ fn check_parts(index: usize, content: &Value) -> Checked {
                 "* GenerateContentRequest.contents[{index}].parts[{position}].data: required oneof field 'data' must have one initialized field\n"
             ));
         }
-        for (key, inner, field) in [
-            ("functionCall", "args", "function_call.args"),
-            ("functionResponse", "response", "function_response.response"),
+        check_call_members(index, position, part)?;
+        for (key, inner, name, field) in [
+            ("functionCall", "args", "function_call", "function_call.args"),
+            ("functionResponse", "response", "function_response", "function_response.response"),
         ] {
-            let value = member(part, key).and_then(|part| part.get(inner));
+            let Some(data) = member(part, key) else { continue };
+            if text(data, "name").is_none_or(str::is_empty) {
+                return refuse(format!(
+                    "* GenerateContentRequest.contents[{index}].parts[{position}].{name}.name: Name cannot be empty.\n"
+                ));
+            }
+            // A call without arguments may have none.
+            let value = data.get(inner).or((inner == "response").then_some(&Value::Null));
             if let Some(value) = value.filter(|value| !value.is_object()) {
                 return refuse(format!(
                     "Invalid value at 'contents[{index}].parts[{position}].{field}' (type.googleapis.com/google.protobuf.Struct), {value}"
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Calls and results have no other members, in either spelling.
+fn check_call_members(index: usize, position: usize, part: &Value) -> Checked {
+    for (key, name, known) in [
+        ("functionCall", "function_call", &CALL_MEMBERS[..]),
+        ("functionResponse", "function_response", &RESPONSE_MEMBERS[..]),
+    ] {
+        let mut keys = member(part, key).and_then(Value::as_object).into_iter().flatten();
+        if let Some((unknown, _)) = keys.find(|(key, _)| !known.contains(&key.as_str())) {
+            return refuse(format!(
+                "Invalid JSON payload received. Unknown name \"{unknown}\" at 'contents[{index}].parts[{position}].{name}': Cannot find field."
+            ));
         }
     }
     Ok(())

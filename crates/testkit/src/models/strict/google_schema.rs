@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Checked, is_name, list, refuse, text};
+use super::{Checked, google_json, is_name, list, refuse, text};
+use crate::models::behaviour::GOOGLE_TYPES;
 
 /// The members of a declaration, in both spellings.
 const MEMBERS: [&str; 9] = [
@@ -57,11 +58,35 @@ pub(super) fn check_declaration(declaration: &Value, at: &str) -> Checked {
             "* GenerateContentRequest.{at}.name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.\n"
         ));
     }
+    let json = ["parametersJsonSchema", "parameters_json_schema"];
+    let json = json.iter().find_map(|key| declaration.get(*key)).filter(|schema| !schema.is_null());
     let Some(schema) = declaration.get("parameters").filter(|schema| !schema.is_null()) else {
-        return Ok(());
+        return json.map_or(Ok(()), |schema| google_json::check(schema, at));
     };
+    if json.is_some() {
+        return refuse(format!(
+            "* GenerateContentRequest.{at}: parameters and parameters_json_schema are mutually exclusive.\n"
+        ));
+    }
+    if kind_of(schema).is_none_or(|kind| kind != "OBJECT") {
+        // A reader of messages comes first, and says more about what it cannot read.
+        check_fields(schema, &format!("{at}.parameters"))?;
+        return refuse(format!(
+            "* GenerateContentRequest.{at}.parameters: schema should be of type OBJECT\n"
+        ));
+    }
     check_fields(schema, &format!("{at}.parameters"))?;
     check_meaning(schema, &format!("{at}.parameters"))
+}
+
+/// The type of a schema: by its name, also in small letters, or by its number.
+fn kind_of(schema: &Value) -> Option<&'static str> {
+    let kind = schema.get("type")?;
+    if let Some(number) = kind.as_u64() {
+        return usize::try_from(number).ok().and_then(|number| GOOGLE_TYPES.get(number).copied());
+    }
+    let name = kind.as_str()?;
+    GOOGLE_TYPES.iter().copied().find(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn unknown(name: &str, at: &str, problem: &str) -> Checked {
@@ -80,6 +105,11 @@ fn check_fields(schema: &Value, at: &str) -> Checked {
     }
     if object.get("type").is_some_and(Value::is_array) {
         return unknown("type", at, "Proto field is not repeating, cannot start list.");
+    }
+    if let Some(kind) = object.get("type").filter(|kind| !kind.is_array() && kind_of(schema).is_none()) {
+        return refuse(format!(
+            "Invalid value at '{at}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), {kind}"
+        ));
     }
     if object.get("items").is_some_and(Value::is_array) {
         return unknown("items", at, "Proto field is not repeating, cannot start list.");
@@ -120,9 +150,10 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
     let fail =
         |field: &str, problem: &str| refuse(format!("* GenerateContentRequest.{at}.{field}: {problem}\n"));
     let Some(object) = schema.as_object() else { return Ok(()) };
-    let kind = text(schema, "type").unwrap_or_default().to_uppercase();
+    let kind = kind_of(schema).unwrap_or_default();
     let properties = object.get("properties").and_then(Value::as_object);
-    match kind.as_str() {
+    match kind {
+        "TYPE_UNSPECIFIED" => return fail("type", "must be specified"),
         "" if !object.contains_key("anyOf") && !object.contains_key("any_of") => {
             return fail("type", "must be specified");
         }
@@ -140,9 +171,20 @@ fn check_meaning(schema: &Value, at: &str) -> Checked {
     if let Some(index) = list(schema, "enum").iter().position(|value| value == "") {
         return fail(&format!("enum[{index}]"), "cannot be empty");
     }
-    let format = text(schema, "format").filter(|_| kind == "STRING");
-    if format.is_some_and(|format| !["enum", "date-time"].contains(&format)) {
-        return fail("format", "only 'enum' and 'date-time' are supported for STRING type");
+    let (formats, words): (&[&str], _) = match kind {
+        "STRING" => (&["enum", "date-time"], "only 'enum' and 'date-time' are supported for STRING type"),
+        "NUMBER" => (&["float", "double"], "only 'float' and 'double' are supported for NUMBER type"),
+        "INTEGER" => (&["int32", "int64"], "only 'int32' and 'int64' are supported for INTEGER type"),
+        _ => (&[], "is not supported for this type"),
+    };
+    if text(schema, "format").is_some_and(|format| !formats.contains(&format)) {
+        return fail("format", words);
+    }
+    if !kind.is_empty() && kind != "OBJECT" && object.contains_key("required") {
+        return fail("required", "only allowed for OBJECT type");
+    }
+    if !kind.is_empty() && kind != "ARRAY" && object.contains_key("items") {
+        return fail("items", "only allowed for ARRAY type");
     }
     let known =
         |name: &Value| name.as_str().is_some_and(|name| properties.is_some_and(|all| all.contains_key(name)));

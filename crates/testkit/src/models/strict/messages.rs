@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Checked, is_name, list, refuse, text};
+use super::json_schema::{Draft, check_metaschema, check_references};
+use super::{Checked, is_name, list, messages_strict, refuse, text};
 use crate::models::record::RecordedRequest;
 
 /// The members of a request; others are refused.
@@ -60,15 +61,22 @@ pub(super) fn check_parameters(request: &RecordedRequest, body: &Value) -> Check
     if tools.is_empty() && kinds.any(|kind| matches!(kind, "tool_use" | "tool_result")) {
         return refuse("Requests which include `tool_use` or `tool_result` blocks must define tools.");
     }
-    check_tools(tools)
+    check_tools(tools)?;
+    messages_strict::check_request(tools)
 }
 
 fn check_tools(tools: &[Value]) -> Checked {
     let mut names = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
-        // What Anthropic runs by itself has a type, and no schema.
-        if text(tool, "type").is_some_and(|kind| kind != "custom") {
-            continue;
+        // What Anthropic defines by itself has a type, and no schema.
+        match text(tool, "type") {
+            None | Some("custom") => {}
+            Some(kind) if is_anthropics(kind) => continue,
+            Some(kind) => {
+                return refuse(format!(
+                    "tools.{index}: Input tag '{kind}' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', 'text_editor_20250728', 'web_search_20250305'"
+                ));
+            }
         }
         let at = format!("tools.{index}.custom");
         let Some(name) = text(tool, "name") else { return refuse(format!("{at}.name: Field required")) };
@@ -86,6 +94,12 @@ fn check_tools(tools: &[Value]) -> Checked {
         check_schema(&at, tool)?;
     }
     Ok(())
+}
+
+/// Its tools have a date at the end, but for those of MCP servers.
+fn is_anthropics(kind: &str) -> bool {
+    let is_date = |end: &str| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit());
+    kind == "mcp_toolset" || kind.rsplit_once('_').is_some_and(|(_, end)| is_date(end))
 }
 
 fn check_schema(at: &str, tool: &Value) -> Checked {
@@ -110,6 +124,14 @@ fn check_schema(at: &str, tool: &Value) -> Checked {
         return refuse(format!(
             "{at}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
         ));
+    }
+    if check_metaschema(schema, Draft::TwentyTwenty).and_then(|()| check_references(schema)).is_err() {
+        return refuse(format!(
+            "{at}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use."
+        ));
+    }
+    if tool.get("strict") == Some(&Value::Bool(true)) {
+        messages_strict::check(&at.replace(".custom", ""), schema)?;
     }
     Ok(())
 }

@@ -5,13 +5,21 @@
 
 mod chat;
 mod chat_history;
+mod cohere;
+mod converse;
 mod generate_content;
+mod google_json;
 mod google_schema;
+mod json_schema;
 mod messages;
 mod messages_history;
+mod messages_strict;
+mod mistral;
 mod ollama;
 mod openai_schema;
 mod responses;
+
+pub(crate) use converse::{access_key, is_signed};
 
 use serde_json::Value;
 
@@ -25,6 +33,7 @@ type Checked = Result<(), Violation>;
 pub(crate) fn check(request: &RecordedRequest, form: Form) -> Checked {
     let body = &request.body;
     let model = request.model().unwrap_or_default();
+    let model = model.as_str();
     match form {
         // Its compatible API reads into the same types as its own, and has none of OpenAI's rules.
         Form::Chat if request.wire == Wire::Ollama => ollama::check_parameters(body)?,
@@ -33,6 +42,9 @@ pub(crate) fn check(request: &RecordedRequest, form: Form) -> Checked {
         Form::Messages => messages::check_parameters(request, body)?,
         Form::GenerateContent => generate_content::check_parameters(body)?,
         Form::Ollama => ollama::check_parameters(body)?,
+        Form::Mistral => mistral::check_parameters(body)?,
+        Form::Cohere => cohere::check_parameters(body)?,
+        Form::Converse => converse::check_parameters(body)?,
     }
     history(form, model, body)
 }
@@ -40,14 +52,7 @@ pub(crate) fn check(request: &RecordedRequest, form: Form) -> Checked {
 /// Refuses a conversation that the provider would refuse. `body` is a whole request; rules that depend on the model read its
 /// member `model`, also for Gemini, which has the model in the path: without it, thought signatures are not required.
 pub fn check_history(wire: Wire, body: &Value) -> Result<(), String> {
-    let form = match wire {
-        Wire::Chat | Wire::Dial | Wire::Argo => Form::Chat,
-        Wire::Functions => Form::Functions,
-        Wire::Responses => Form::Responses,
-        Wire::Ollama => Form::Ollama,
-        Wire::Messages => Form::Messages,
-        Wire::GenerateContent => Form::GenerateContent,
-    };
+    let form = wire.usual_form();
     history(form, text(body, "model").unwrap_or_default(), body).map_err(|violation| violation.message)
 }
 
@@ -59,6 +64,9 @@ fn history(form: Form, model: &str, body: &Value) -> Checked {
         Form::Messages => messages_history::check(body),
         Form::GenerateContent => generate_content::check_history(model, body),
         Form::Ollama => ollama::check_history(body),
+        Form::Mistral => mistral::check_history(body),
+        Form::Cohere => cohere::check_history(body),
+        Form::Converse => converse::check_history(body),
     }
 }
 

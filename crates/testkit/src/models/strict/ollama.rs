@@ -14,17 +14,64 @@ pub(super) fn check_parameters(body: &Value) -> Checked {
                 "json: cannot unmarshal object into Go struct field ChatRequest.tools of type api.Tool",
             );
         };
-        let properties = function.get("parameters").and_then(|schema| schema.get("properties"));
-        let mut schemas =
-            properties.and_then(Value::as_object).into_iter().flatten().map(|(_, schema)| schema);
-        if let Some(schema) = schemas.find(|schema| !schema.is_object()) {
-            let kind = go_type(schema);
+        let Some(parameters) = function.get("parameters") else { continue };
+        if !parameters.get("type").is_some_and(Value::is_string) {
+            let kind = go_type(parameters.get("type").unwrap_or(&Value::Null));
             return refuse(format!(
-                "json: cannot unmarshal {kind} into Go struct field .tools.function.parameters.properties of type api.ToolProperty"
+                "json: cannot unmarshal {kind} into Go struct field .tools.function.parameters.type of type string"
             ));
         }
+        check_property(parameters, "parameters", Depth::Root)?;
     }
     Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Root,
+    Inside,
+}
+
+/// The members that it reads have one type each; those that it does not know are lost, which the model must not suffer from.
+fn check_property(schema: &Value, at: &str, depth: Depth) -> Checked {
+    let mismatch = |value: &Value, field: &str, expected: &str| {
+        refuse(format!(
+            "json: cannot unmarshal {} into Go struct field .tools.function.{field} of type {expected}",
+            go_type(value)
+        ))
+    };
+    if !schema.is_object() {
+        return mismatch(schema, at, "api.ToolProperty");
+    }
+    if schema.get("$ref").is_some() && depth == Depth::Inside {
+        return refuse(format!("{at}: a reference is lost here; write out what it leads to"));
+    }
+    if let Some(kind) = schema.get("type").filter(|kind| !is_text_or_texts(kind)) {
+        return mismatch(kind, &format!("{at}.type"), "api.PropertyType");
+    }
+    if let Some(words) = schema.get("description").filter(|words| !words.is_string()) {
+        return mismatch(words, &format!("{at}.description"), "string");
+    }
+    if let Some(names) = schema.get("required").filter(|names| !names.is_array() || !is_text_or_texts(names))
+    {
+        return mismatch(names, &format!("{at}.required"), "[]string");
+    }
+    match schema.get("properties") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(properties)) => {
+            for property in properties.values() {
+                check_property(property, &format!("{at}.properties"), Depth::Inside)?;
+            }
+        }
+        Some(other) => return mismatch(other, &format!("{at}.properties"), "map[string]api.ToolProperty"),
+    }
+    list(schema, "anyOf")
+        .iter()
+        .try_for_each(|branch| check_property(branch, &format!("{at}.anyOf"), Depth::Inside))
+}
+
+fn is_text_or_texts(value: &Value) -> bool {
+    value.is_string() || value.as_array().is_some_and(|values| values.iter().all(Value::is_string))
 }
 
 fn go_type(value: &Value) -> &'static str {

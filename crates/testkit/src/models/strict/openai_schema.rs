@@ -2,11 +2,14 @@
 
 use serde_json::{Map, Value};
 
+use super::json_schema::{Draft, check_metaschema, check_patterns, check_references, inside, looks_around};
 use super::{Checked, check_length, is_name, list, missing, text, type_name};
 use crate::models::errors::Violation;
+use crate::models::seen::tools_of;
+use crate::models::wire::Form;
 
 /// Keywords that no strict schema may have.
-const BANNED: [&str; 15] = [
+const BANNED: [&str; 21] = [
     "allOf",
     "oneOf",
     "not",
@@ -22,7 +25,20 @@ const BANNED: [&str; 15] = [
     "minProperties",
     "maxProperties",
     "contains",
+    "dependencies",
+    "unevaluatedItems",
+    "minContains",
+    "maxContains",
+    "additionalItems",
+    "prefixItems",
 ];
+
+/// Members of a function; others are unknown parameters.
+const MEMBERS: [&str; 4] = ["name", "description", "parameters", "strict"];
+
+/// What strict schemas may say about text.
+const FORMATS: [&str; 9] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
 /// Keywords that are refused beyond the usual ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +73,33 @@ pub(super) fn check_name(function: &Value, param: &str) -> Checked {
     .code("invalid_value"))
 }
 
+/// Refuses two functions of one name.
+pub(super) fn check_unique(form: Form, body: &Value, key: &str) -> Checked {
+    let mut seen = Vec::new();
+    for (name, _) in tools_of(form, body) {
+        if seen.contains(&name) {
+            let message = format!("Invalid '{key}': duplicate function name '{name}'.");
+            return Err(Violation::new(message).at(key).code("invalid_value"));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// Refuses members that no function has.
+pub(super) fn check_members(function: &Value, param: &str, others: &[&str]) -> Checked {
+    let mut keys = function.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    match keys.find(|key| !MEMBERS.contains(key) && !others.contains(key)) {
+        Some(key) => Err(unknown_parameter(&format!("{param}.{key}"))),
+        None => Ok(()),
+    }
+}
+
+/// The words for a member that nothing reads.
+pub(super) fn unknown_parameter(param: &str) -> Violation {
+    Violation::new(format!("Unknown parameter: '{param}'.")).at(param).code("unknown_parameter")
+}
+
 /// The parameters of a function at a place of the request.
 pub(super) fn check_parameters(function: &Value, param: &str, defaults: Defaults) -> Checked {
     let Some(schema) = function.get("parameters") else { return Ok(()) };
@@ -68,7 +111,11 @@ pub(super) fn check_parameters(function: &Value, param: &str, defaults: Defaults
     };
     let name = text(function, "name").unwrap_or_default();
     let rules = Rules { strict, refuse_defaults };
-    let checked = check_root(schema).and_then(|()| rules.check(schema, &mut Vec::new()));
+    let checked = check_root(schema)
+        .and_then(|()| rules.check(schema, &mut Vec::new()))
+        .and_then(|()| check_metaschema(schema, Draft::TwentyTwenty))
+        .and_then(|()| check_references(schema))
+        .and_then(|()| check_patterns(schema));
     checked.map_err(|cause| {
         Violation::new(format!("Invalid schema for function '{name}': {cause}"))
             .at(format!("{param}.parameters"))
@@ -85,7 +132,7 @@ fn check_root(schema: &Value) -> Result<(), String> {
     if kind != "object" {
         return Err(format!("schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'."));
     }
-    if ["oneOf", "anyOf", "allOf", "enum", "not"].iter().any(|key| object.contains_key(*key)) {
+    if ["oneOf", "anyOf", "allOf", "enum", "not", "const"].iter().any(|key| object.contains_key(*key)) {
         return Err(
             "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
                 .to_owned(),
@@ -118,7 +165,8 @@ impl Rules {
             Some(Value::Array(names)) => names.iter().any(|name| name == kind),
             _ => false,
         };
-        if is("array") && !object.contains_key("items") && !object.contains_key("prefixItems") {
+        let other_items = !self.strict && object.contains_key("prefixItems");
+        if is("array") && !object.contains_key("items") && !other_items {
             return Err(at(context, "array schema missing items."));
         }
         if object.get("items").is_some_and(Value::is_array) {
@@ -156,8 +204,14 @@ fn check_strict(object: &Map<String, Value>, is_object: bool, context: &[String]
             Err(at(context, &format!("$ref cannot have keywords {{{}}}.", others.join(", "))))
         };
     }
-    if !["type", "anyOf", "enum", "const"].iter().any(|key| object.contains_key(*key)) {
+    if !["type", "anyOf"].iter().any(|key| object.contains_key(*key)) {
         return Err(at(context, "schema must have a 'type' key."));
+    }
+    if let Some(format) = object.get("format").filter(|format| !FORMATS.iter().any(|known| format == known)) {
+        return Err(at(context, &format!("{format} is not a valid format.")));
+    }
+    if object.get("pattern").and_then(Value::as_str).is_some_and(looks_around) {
+        return Err(at(context, "regex lookaround is not supported."));
     }
     if !is_object {
         return Ok(());
@@ -167,6 +221,9 @@ fn check_strict(object: &Map<String, Value>, is_object: bool, context: &[String]
     }
     let rule = "'required' is required to be supplied and to be an array including every key in properties.";
     let properties = object.get("properties").and_then(Value::as_object);
+    if properties.is_none() {
+        return Err(at(context, "object schema missing properties."));
+    }
     let required: Vec<&str> = object
         .get("required")
         .and_then(Value::as_array)
@@ -183,46 +240,6 @@ fn check_strict(object: &Map<String, Value>, is_object: bool, context: &[String]
         Some(key) => Err(at(context, &format!("{rule} Extra required key '{key}' supplied."))),
         None => Ok(()),
     }
-}
-
-/// The schemas inside a schema, each with the way to it.
-fn inside(object: &Map<String, Value>) -> Vec<(Vec<String>, &Value)> {
-    let mut all = Vec::new();
-    for (key, value) in object {
-        match (key.as_str(), value) {
-            // A flag, not a schema.
-            ("additionalProperties", Value::Bool(_)) => {}
-            (
-                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
-                Value::Object(named),
-            ) => {
-                all.extend(named.iter().map(|(name, schema)| (vec![key.clone(), name.clone()], schema)));
-            }
-            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(branches)) => {
-                all.extend(
-                    branches
-                        .iter()
-                        .enumerate()
-                        .map(|(index, schema)| (vec![key.clone(), index.to_string()], schema)),
-                );
-            }
-            (
-                "items"
-                | "additionalProperties"
-                | "not"
-                | "if"
-                | "then"
-                | "else"
-                | "contains"
-                | "propertyNames",
-                schema,
-            ) => {
-                all.push((vec![key.clone()], schema));
-            }
-            _ => {}
-        }
-    }
-    all
 }
 
 /// The place of a problem, as a tuple of Python.

@@ -5,10 +5,14 @@ use serde_json::Value;
 use super::openai_schema::{self, Defaults};
 use super::{Checked, check_length, missing, text, wrong_type};
 use crate::models::errors::Violation;
+use crate::models::wire::Form;
 
 /// Parameters of the other API, which people leave in.
 const UNKNOWN: [&str; 6] =
     ["messages", "max_tokens", "max_completion_tokens", "functions", "function_call", "n"];
+
+/// The members of a function beside those that Chat Completions has too.
+const TOOL_MEMBERS: [&str; 5] = ["type", "allowed_callers", "async", "defer_loading", "output_schema"];
 
 pub(super) fn check_parameters(body: &Value) -> Checked {
     if let Some(key) = UNKNOWN.iter().find(|key| body.get(**key).is_some()) {
@@ -31,10 +35,15 @@ pub(super) fn check_parameters(body: &Value) -> Checked {
         );
         return Err(Violation::new(text).at("max_output_tokens").code("integer_below_min_value"));
     }
+    openai_schema::check_unique(Form::Responses, body, "tools")?;
     for (index, tool) in openai_schema::functions(body, "tools") {
         let param = format!("tools[{index}]");
         openai_schema::check_name(tool, &param)?;
-        openai_schema::check_parameters(tool, &param, Defaults::Accepted)?;
+        openai_schema::check_members(tool, &param, &TOOL_MEMBERS)?;
+        // Here a tool without arguments may say so.
+        if tool.get("parameters").is_some_and(|parameters| !parameters.is_null()) {
+            openai_schema::check_parameters(tool, &param, Defaults::Accepted)?;
+        }
     }
     Ok(())
 }

@@ -1,5 +1,11 @@
 //! Errors as each provider words them.
 
+mod bedrock;
+mod cohere;
+mod mistral;
+
+pub(crate) use bedrock::exception;
+
 use serde_json::{Value, json};
 
 use super::wire::{Form, Wire};
@@ -18,6 +24,8 @@ pub(crate) enum Problem {
     /// This tool has a name that the provider does not take.
     Tool(String),
     Unauthorized,
+    /// A request to AWS has no signature.
+    Unsigned,
     UnknownModel(String),
     ContextLength,
     /// No such path.
@@ -34,8 +42,10 @@ pub(crate) struct Violation {
     pub(crate) message: String,
     /// `OpenAI`'s pointer into the request.
     pub(crate) param: Option<String>,
-    /// `OpenAI`'s code.
+    /// `OpenAI`'s code, and Mistral's.
     pub(crate) code: Option<&'static str>,
+    /// Whether the provider calls it unprocessable, 422, rather than bad.
+    pub(crate) unprocessable: bool,
 }
 
 impl Violation {
@@ -52,6 +62,11 @@ impl Violation {
         self.code = Some(code);
         self
     }
+
+    pub(crate) fn unprocessable(mut self) -> Self {
+        self.unprocessable = true;
+        self
+    }
 }
 
 /// The status and the body of a provider's error.
@@ -60,6 +75,9 @@ pub(crate) fn error(wire: Wire, form: Form, problem: &Problem) -> (u16, Value) {
         Form::Messages => anthropic(problem),
         Form::GenerateContent => google(problem),
         Form::Ollama => ollama(problem),
+        Form::Mistral => mistral::error(problem),
+        Form::Cohere => cohere::error(problem),
+        Form::Converse => bedrock::error(problem),
         Form::Chat | Form::Functions | Form::Responses if wire == Wire::Dial => azure(problem),
         Form::Chat | Form::Functions | Form::Responses => openai(problem),
     };
@@ -74,7 +92,11 @@ pub(crate) fn error(wire: Wire, form: Form, problem: &Problem) -> (u16, Value) {
 pub(crate) fn stream_error(wire: Wire, form: Form, sequence: usize) -> Value {
     let (_, body) = error(wire, form, &Problem::Server);
     match form {
-        Form::Chat | Form::Functions | Form::GenerateContent => body,
+        Form::Chat | Form::Functions | Form::GenerateContent | Form::Mistral | Form::Converse => body,
+        // The stream ends like any other, but for the reason.
+        Form::Cohere => {
+            json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": body["message"]}})
+        }
         Form::Messages => {
             json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
         }
@@ -123,7 +145,7 @@ fn openai(problem: &Problem) -> (u16, Value) {
             let text = "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.";
             (400, openai_body(text, invalid, Some("tools[0].function.name"), Some("invalid_value")))
         }
-        Problem::Unauthorized => {
+        Problem::Unauthorized | Problem::Unsigned => {
             let text = "Incorrect API key provided: sk-****. You can find your API key at https://platform.openai.com/account/api-keys.";
             (401, openai_body(text, invalid, None, Some("invalid_api_key")))
         }
@@ -193,7 +215,7 @@ fn anthropic(problem: &Problem) -> (u16, Value) {
             invalid,
             "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'".to_owned(),
         ),
-        Problem::Unauthorized => (401, "authentication_error", "invalid x-api-key".to_owned()),
+        Problem::Unauthorized | Problem::Unsigned => (401, "authentication_error", "invalid x-api-key".to_owned()),
         Problem::UnknownModel(model) => (404, "not_found_error", format!("model: {model}")),
         Problem::ContextLength => {
             (400, invalid, "prompt is too long: 203542 tokens > 200000 maximum".to_owned())
@@ -241,7 +263,7 @@ fn google(problem: &Problem) -> (u16, Value) {
             "INVALID_ARGUMENT",
             "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.\n".to_owned(),
         ),
-        Problem::Unauthorized => (
+        Problem::Unauthorized | Problem::Unsigned => (
             401,
             "UNAUTHENTICATED",
             "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.".to_owned(),
@@ -281,7 +303,7 @@ fn ollama(problem: &Problem) -> (u16, Value) {
             "json: cannot unmarshal array into Go struct field .tools.function.parameters.properties.type of type string".to_owned(),
         ),
         Problem::Tool(tool) => (400, format!("invalid tool call name: {tool}")),
-        Problem::Unauthorized => (401, "unauthorized".to_owned()),
+        Problem::Unauthorized | Problem::Unsigned => (401, "unauthorized".to_owned()),
         Problem::UnknownModel(model) => (404, format!("model '{model}' not found")),
         Problem::ContextLength => (400, "the input length exceeds the context length".to_owned()),
         Problem::NoRoute => (404, "404 page not found".to_owned()),

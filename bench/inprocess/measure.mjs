@@ -1,0 +1,63 @@
+// Measures in one process, one round for each library in turn: JavaScript's converters of tool schemas and ours.
+// Called by run.py with the corpus, the rounds and the compiled engine; writes one JSON line for each figure.
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import {
+  AnthropicSchemaCompatLayer, applyCompatLayer, GoogleSchemaCompatLayer, OpenAIReasoningSchemaCompatLayer, OpenAISchemaCompatLayer,
+} from "@mastra/schema-compat";
+import { asSchema, jsonSchema } from "ai";
+
+const [corpus, rounds, compiled] = process.argv.slice(2);
+const engine = await import(pathToFileURL(compiled).href);
+const lists = JSON.parse(readFileSync(corpus, "utf8"));
+const tools = lists.flat();
+const texts = lists.map((list) => JSON.stringify(list));
+const quiet = { onWarning() {} };
+
+const layers = {
+  "Mastra, OpenAI": ["openai-compat", new OpenAISchemaCompatLayer({ provider: "openai", modelId: "gpt-3.5-turbo", supportsStructuredOutputs: false })],
+  "Mastra, OpenAI reasoning": ["openai-reasoning", new OpenAIReasoningSchemaCompatLayer({ provider: "openai", modelId: "o3-mini", supportsStructuredOutputs: true })],
+  "Mastra, Google": ["google-compat", new GoogleSchemaCompatLayer({ provider: "google", modelId: "gemini-2.5-flash", supportsStructuredOutputs: true })],
+  "Mastra, Anthropic": ["anthropic-compat", new AnthropicSchemaCompatLayer({ provider: "anthropic", modelId: "claude-3-5-haiku", supportsStructuredOutputs: true })],
+};
+
+const others = {};
+for (const [name, [dialect, layer]] of Object.entries(layers)) {
+  others[name] = [dialect, (tool) => {
+    const schema = structuredClone(tool.inputSchema);
+    return layer.processToJSONSchema ? layer.processToJSONSchema(jsonSchema(schema)) : applyCompatLayer({ schema: jsonSchema(schema), compatLayers: [layer], mode: "jsonSchema" });
+  }];
+}
+// What every provider of the AI SDK gets of a tool: its schema, read through the SDK's own wrapper.
+others["AI SDK, jsonSchema"] = ["openai-chat", async (tool) => ({ name: tool.name, description: tool.description, inputSchema: await asSchema(jsonSchema(tool.inputSchema)).jsonSchema })];
+
+const figures = new Map();
+async function note(name, dialect, form, work) {
+  const began = performance.now();
+  const done = await work();
+  const rate = done / ((performance.now() - began) / 1000);
+  const key = JSON.stringify({ name, dialect, form });
+  figures.set(key, [...(figures.get(key) ?? []), rate]);
+}
+
+async function each(convert) {
+  let done = 0;
+  for (const tool of tools) {
+    try { await convert(tool); done += 1; } catch { /* refused: counts for nothing */ }
+  }
+  return done;
+}
+
+const dialects = [...new Set([...Object.values(others).map(([dialect]) => dialect), "gemini"])];
+for (let round = 0; round < Number(rounds); round += 1) {
+  for (const [name, [dialect, convert]] of Object.entries(others)) await note(name, dialect, "object", () => each(convert));
+  for (const to of dialects) {
+    await note("ours, a list a call", to, "object", () => { for (const list of lists) engine.convert(list, { to, ...quiet }); return tools.length; });
+    await note("ours, a tool a call", to, "object", () => { for (const tool of tools) engine.convert([tool], { to, ...quiet }); return tools.length; });
+    await note("ours, a list a call", to, "text", () => { for (const text of texts) engine.convertText(text, { to, ...quiet }); return tools.length; });
+    await note("JSON.stringify and parse alone", to, "object", () => { for (const list of lists) JSON.parse(JSON.stringify(list)); return tools.length; });
+  }
+}
+const median = (all) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)];
+for (const [key, rates] of figures) console.log(JSON.stringify({ ...JSON.parse(key), rate: median(rates) }));

@@ -1,0 +1,133 @@
+"""Measures in one process, one round for each library in turn: Python's converters of tool schemas and ours.
+
+Called by run.py; writes one JSON line for each figure.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import logging
+import statistics
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+logging.disable(logging.CRITICAL)
+warnings.simplefilter("ignore")
+
+from mcp_tool_gateway import engine  # noqa: E402
+
+Tools = list[dict[str, Any]]
+
+
+def openai_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    schema = copy.deepcopy(tool.get("inputSchema") or {"type": "object", "properties": {}})
+    return {"type": "function", "function": {"name": tool["name"], "description": tool.get("description", ""), "parameters": schema}}
+
+
+def converters() -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    """By name: which of our dialects does comparable work, and what takes one tool. Whatever a library changes in place is copied
+    before, as its own callers do."""
+    found: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+    from pydantic_ai.profiles.google import GoogleJsonSchemaTransformer
+    from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
+
+    def wrapped(tool: dict[str, Any], schema: Any) -> dict[str, Any]:
+        return {"name": tool["name"], "description": tool.get("description", ""), "parameters": schema}
+
+    def pydantic_openai(tool: dict[str, Any]) -> Any:
+        return wrapped(tool, OpenAIJsonSchemaTransformer(tool.get("inputSchema") or {}, strict=True).walk())
+
+    def pydantic_google(tool: dict[str, Any]) -> Any:
+        return wrapped(tool, GoogleJsonSchemaTransformer(tool.get("inputSchema") or {}).walk())
+
+    found["pydantic-ai, OpenAI strict"] = ("openai-chat-strict", pydantic_openai)
+    found["pydantic-ai, Google"] = ("gemini-json", pydantic_google)
+
+    from langchain_google_genai._function_utils import convert_to_genai_function_declarations
+
+    found["langchain-google-genai"] = ("gemini", lambda tool: convert_to_genai_function_declarations([openai_tool(tool)]))
+
+    from litellm.llms.anthropic.chat.transformation import AnthropicConfig
+    from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import VertexGeminiConfig
+
+    gemini, anthropic = VertexGeminiConfig(), AnthropicConfig()
+    found["litellm, Gemini"] = ("gemini", lambda tool: gemini._map_function([openai_tool(tool)], {}))
+    found["litellm, Anthropic"] = ("anthropic", lambda tool: anthropic._map_tools([openai_tool(tool)]))
+    return found
+
+
+def timed(work: Callable[[], int]) -> tuple[float, int]:
+    gc.collect()
+    began = time.perf_counter()
+    done = work()
+    return time.perf_counter() - began, done
+
+
+def each(convert: Callable[[Any], Any], tools: Tools) -> int:
+    """How many tools the library takes; one that it refuses counts for nothing."""
+    done = 0
+    for tool in tools:
+        try:
+            convert(tool)
+            done += 1
+        except Exception:
+            pass
+    return done
+
+
+def threads(count: int, texts: list[str], dialect: str) -> float:
+    """Seconds in which each of `count` threads converts all texts."""
+    start = threading.Barrier(count + 1)
+
+    def work() -> None:
+        start.wait()
+        for text in texts:
+            engine.convert_text(text, dialect)
+
+    running = [threading.Thread(target=work) for _ in range(count)]
+    for thread in running:
+        thread.start()
+    start.wait()
+    began = time.perf_counter()
+    for thread in running:
+        thread.join()
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    corpus, rounds = sys.argv[1], int(sys.argv[2])
+    with open(corpus, encoding="utf-8") as file:
+        lists: list[Tools] = json.load(file)
+    tools = [tool for listed in lists for tool in listed]
+    texts = [json.dumps(listed, ensure_ascii=False) for listed in lists]
+    alone = [[tool] for tool in tools]
+    figures: dict[tuple[str, str, str], list[float]] = {}
+
+    def note(name: str, dialect: str, form: str, work: Callable[[], int]) -> None:
+        seconds, done = timed(work)
+        figures.setdefault((name, dialect, form), []).append(done / seconds)
+
+    others = converters()
+    dialects = sorted({dialect for dialect, _ in others.values()} | {"openai"})
+    for _ in range(rounds):
+        for name, (dialect, convert) in others.items():
+            note(name, dialect, "object", lambda convert=convert: each(convert, tools))
+        for dialect in dialects:
+            note("ours, a list a call", dialect, "object", lambda d=dialect: sum(len(x) for x in lists if engine.convert(x, d) is not None))
+            note("ours, a tool a call", dialect, "object", lambda d=dialect: sum(1 for x in alone if engine.convert(x, d) is not None))
+            note("ours, a list a call", dialect, "text", lambda d=dialect: len(tools) * bool([engine.convert_text(x, d) for x in texts]))
+            note("json.loads and dumps alone", dialect, "text", lambda: len(tools) * bool([json.dumps(json.loads(x)) for x in texts]))
+    for (name, dialect, form), rates in figures.items():
+        print(json.dumps({"name": name, "dialect": dialect, "form": form, "rate": statistics.median(rates)}))
+    for dialect in ("openai", "gemini"):
+        ratios = [2 * threads(1, texts, dialect) / threads(2, texts, dialect) for _ in range(max(5, rounds))]
+        print(json.dumps({"threads": dialect, "ratio": statistics.median(ratios), "best": max(ratios)}))
+
+
+main()

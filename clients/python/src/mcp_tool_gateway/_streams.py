@@ -1,0 +1,98 @@
+"""Model replies, whole or as they are streamed, in the form that `/execute` reads; and what it answers in the form that SDKs take."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import AsyncIterable, Iterable, Mapping
+from typing import Any
+
+from ._normalise import normalise
+from .errors import InvalidRequestError
+
+# Members with bytes in messages of Bedrock, and those with values of tools, where a member of the same name is the tool's own.
+BYTES = frozenset({"bytes", "redactedContent"})
+VALUES = frozenset({"json", "input"})
+
+
+def is_stream(reply: Any) -> bool:
+    """Whether the reply comes in pieces: an iterator, or an object of an SDK that is iterated over."""
+    if isinstance(reply, (str, bytes, bytearray, Mapping, list, tuple)) or hasattr(type(reply), "model_dump"):
+        return False
+    return hasattr(type(reply), "__next__") or (isinstance(reply, Iterable) and not hasattr(type(reply), "candidates") and not hasattr(type(reply), "_pb"))
+
+
+def stream_in(reply: Any) -> Any:
+    """The stream of a reply of boto3, which stands beside other members; else the reply."""
+    if isinstance(reply, Mapping) and "stream" in reply and not isinstance(reply["stream"], (bool, str)):
+        return reply["stream"]
+    return reply
+
+
+def of_source(reply: Any) -> Any:
+    """A reply as JSON; of a stream, the list of its chunks."""
+    reply = stream_in(reply)
+    if isinstance(reply, AsyncIterable):
+        raise InvalidRequestError("an asynchronous stream can only be read by AsyncGatewayClient")
+    if is_manager(reply):
+        raise InvalidRequestError(f"{type(reply).__name__} has to be entered first: with … as stream: gateway.execute_reply(stream)")
+    if not is_stream(reply):
+        return normalise(reply)
+    return of_chunks(list(reply))
+
+
+async def of_async_source(reply: Any) -> Any:
+    """The same, also for asynchronous streams."""
+    reply = stream_in(reply)
+    if isinstance(reply, AsyncIterable):
+        return of_chunks([chunk async for chunk in reply])
+    return of_source(reply)
+
+
+def is_manager(reply: Any) -> bool:
+    enters = hasattr(type(reply), "__enter__") or hasattr(type(reply), "__aenter__")
+    return enters and not isinstance(reply, (Iterable, AsyncIterable)) and not hasattr(type(reply), "model_dump")
+
+
+def of_chunks(chunks: list[Any]) -> Any:
+    if chunks and isinstance(chunks[-1], tuple) and len(chunks[-1]) == 2:
+        # xai-sdk gives each chunk with the reply so far.
+        return normalise(chunks[-1][0])
+    found = [unwrapped(normalise(chunk)) for chunk in chunks]
+    if any(isinstance(chunk, dict) and chunk.get("type") == "chunk" and "chunk" in chunk for chunk in found):
+        # The helper of openai's SDK gives its own events beside the chunks.
+        return [chunk["chunk"] for chunk in found if isinstance(chunk, dict) and chunk.get("type") == "chunk"]
+    return found
+
+
+def unwrapped(chunk: Any) -> Any:
+    """The data of a server-sent event, where an SDK gives events."""
+    if isinstance(chunk, dict) and chunk.keys() <= {"data", "event", "id", "retry"} and isinstance(chunk.get("data"), dict):
+        return chunk["data"]
+    return chunk
+
+
+def dialect_for(provider: str | None) -> str | None:
+    """`gemini-legacy` where google-generativeai is the only SDK of Google that the program uses: it refuses what the other one takes."""
+    if provider in ("gemini", "google") and "google.generativeai" in sys.modules and "google.genai" not in sys.modules:
+        return "gemini-legacy"
+    return provider
+
+
+def wants_bytes(setting: bool | None) -> bool:
+    return "botocore" in sys.modules if setting is None else setting
+
+
+def with_bytes(value: Any) -> Any:
+    """Messages of Bedrock as boto3 takes them, which encodes bytes itself."""
+    if isinstance(value, list):
+        return [with_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: decoded(key, item) for key, item in value.items()}
+
+
+def decoded(key: str, item: Any) -> Any:
+    if key in BYTES and isinstance(item, str):
+        return base64.b64decode(item)
+    return item if key in VALUES else with_bytes(item)

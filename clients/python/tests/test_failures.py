@@ -1,0 +1,254 @@
+"""A gateway that is down, restarting, slow, or answers garbage: each with the error that the README names, for both clients."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import signal
+import sys
+import threading
+from typing import Any
+
+import pytest
+from cases import CONFIG
+from scripted import Scripted, answer, close, never, repeated, reset, then_close, unused_port
+
+from mcp_tool_gateway import AsyncGatewayClient, Gateway, GatewayClient, errors
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+def sync(url: str, method: str, *arguments: Any, **options: Any) -> Any:
+    with GatewayClient(url, **options) as client:
+        return getattr(client, method)(*arguments)
+
+
+def asynchronous(url: str, method: str, *arguments: Any, **options: Any) -> Any:
+    async def run() -> Any:
+        async with AsyncGatewayClient(url, **options) as client:
+            return await getattr(client, method)(*arguments)
+
+    return asyncio.run(run())
+
+
+def with_library(name: str) -> Any:
+    """The asynchronous client by one of its libraries, as where the other is not installed."""
+
+    def ask(url: str, method: str, *arguments: Any, **options: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, {"httpx": "httpx2", "httpx2": "httpx"}[name], None)
+            return asynchronous(url, method, *arguments, **options)
+
+    return ask
+
+
+both = pytest.mark.parametrize("ask", [sync, with_library("httpx"), with_library("httpx2")], ids=["sync", "httpx", "httpx2"])
+
+
+def test_without_a_library_the_asynchronous_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(errors.MissingDependencyError, match=r"needs httpx or httpx2: pip install 'mcp-tool-gateway\[async\]'"):
+        AsyncGatewayClient()
+
+
+@pytest.mark.parametrize("name", ["httpx", "httpx2"])
+def test_each_library_is_the_one_that_is_used(name: str) -> None:
+    with Scripted(answer({"ok": True})) as server:
+        assert with_library(name)(server.url, "health") == {"ok": True}
+    assert server.asked[0].headers["user-agent"].startswith(f"python-{name}/")
+
+GARBAGE: dict[str, tuple[Any, type[errors.GatewayError], str]] = {
+    "another content type": (answer(b"<html>hello</html>", content_type="text/html"), errors.InvalidAnswerError, "expected application/json, got text/html"),
+    "no content type": (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", errors.InvalidAnswerError, "got no content type"),
+    "broken JSON": (answer(b'{"ok": tru'), errors.InvalidAnswerError, "the answer is no JSON"),
+    "JSON nested too deep": (answer(b"[" * 60_000), errors.InvalidAnswerError, "the answer is no JSON"),
+    "bytes that are no text": (answer(b"\xff\xfe\x00"), errors.InvalidAnswerError, "the answer is no JSON"),
+    "an empty body": (answer(b""), errors.InvalidAnswerError, "the answer is no JSON"),
+    "a compressed body": (answer(gzip.compress(b"{}"), content_encoding="gzip"), errors.InvalidAnswerError, "the answer is no JSON"),
+    "a truncated body": (then_close(HEAD + b'content-length: 100\r\n\r\n{"ok":'), errors.NetworkError, "Network error: "),
+    "a truncated chunk": (then_close(HEAD + b"transfer-encoding: chunked\r\n\r\n40\r\n{}"), errors.NetworkError, "Network error: "),
+    "no last chunk": (then_close(HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n"), errors.NetworkError, "Network error: "),
+    "a truncated head": (then_close(HEAD + b"content-le"), errors.NetworkError, "Network error: "),
+    "a truncated status line": (then_close(b"HTTP/1."), errors.NetworkError, "Network error: "),
+    "a reset": (reset, errors.NetworkError, "Network error: "),
+    "no answer": (close, errors.NetworkError, "Network error: "),
+    "no HTTP": (then_close(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), errors.InvalidAnswerError, "does not speak HTTP"),
+    "no number as the length": (then_close(HEAD + b"content-length: many\r\n\r\n{}"), errors.GatewayError, "does not speak HTTP"),
+    "too large a body": (answer(b" " * 70_000 + b"{}"), errors.AnswerTooLargeError, "larger than max_answer_bytes=65536"),
+    "an endless body": (repeated(HEAD + b"transfer-encoding: chunked\r\n\r\n", b"400\r\n" + b" " * 1024 + b"\r\n"), errors.AnswerTooLargeError, "larger than"),
+    "endless headers": (repeated(HEAD, b"x-more: " + b"x" * 1000 + b"\r\n"), errors.InvalidAnswerError, "does not speak HTTP"),
+    "an endless header": (repeated(HEAD + b"x-more: ", b"x" * 1000), errors.InvalidAnswerError, "does not speak HTTP"),
+    "a redirection": (answer(b"", 302, location="http://127.0.0.1:1/"), errors.GatewayHttpError, "Gateway HTTP 302: no body"),
+    "an error without JSON": (answer(b"Bad Gateway", 502, content_type="text/plain"), errors.GatewayHttpError, "Gateway HTTP 502: 'Bad Gateway'"),
+    "an error of OpenAI's shape": (answer({"error": {"message": "no", "code": "model_not_found"}}, 404), errors.GatewayHttpError, "Gateway HTTP 404: no"),
+    "an error that is a list": (answer([1], 500), errors.GatewayHttpError, "Gateway HTTP 500: '[1]'"),
+}
+
+
+@both
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage(ask: Any, kind: str) -> None:
+    step, error, text = GARBAGE[kind]
+    with Scripted(step) as server, pytest.raises(error) as caught:
+        ask(server.url, "health", max_retries=0, max_answer_bytes=65536, timeout=20)
+    assert text in str(caught.value)
+    assert caught.value.correlation_id == server.asked[0].headers["x-correlation-id"]
+
+
+@both
+def test_a_truncated_answer_is_asked_for_again(ask: Any) -> None:
+    with Scripted(then_close(HEAD + b"content-le"), then_close(HEAD + b"content-length: 9\r\n\r\n{"), answer({"ok": True})) as server:
+        assert ask(server.url, "health", retry_delay=0) == {"ok": True}
+    assert len(server.asked) == 3
+
+
+@both
+def test_down(ask: Any) -> None:
+    with pytest.raises(errors.UnreachableError, match="^Request failed after 4 attempts: Network error: .*is the gateway running"):
+        ask(f"http://127.0.0.1:{unused_port()}", "call_tool", "default", "add", {}, retry_delay=0)
+
+
+@both
+def test_slow(ask: Any) -> None:
+    with Scripted(never) as server, pytest.raises(errors.RequestTimeoutError, match=r"^Network error: no whole answer within 0\.2 s"):
+        ask(server.url, "health", timeout=0.2, max_retries=0)
+
+
+@both
+def test_an_answer_that_drips_is_slow_too(ask: Any) -> None:
+    """Each byte comes in time, and the whole does not."""
+
+    def drip(connection: Any) -> None:
+        connection.sendall(HEAD + b"content-length: 1000\r\n\r\n")
+        while True:
+            connection.sendall(b" ")
+            # Between two bytes less time passes than the client has for the whole.
+            threading.Event().wait(0.02)
+
+    with Scripted(drip) as server, pytest.raises(errors.RequestTimeoutError):
+        ask(server.url, "health", timeout=0.3, max_retries=0)
+
+
+@both
+def test_a_deadline_holds_over_all_attempts(ask: Any) -> None:
+    with Scripted(answer({"error": "msg"}, 500)) as server:
+        with pytest.raises(errors.GatewayHttpError, match="Gateway HTTP 500: msg; no time is left of deadline=5 s$") as caught:
+            ask(server.url, "health", deadline=5, retry_delay=0.001, retry_backoff=100_000)
+    assert (len(server.asked), caught.value.attempts) == (2, 2)
+    with Scripted(never) as server, pytest.raises(errors.RequestTimeoutError, match="within 0.2 s"):
+        ask(server.url, "health", timeout=60, deadline=0.2, max_retries=3, retry_delay=1)
+    assert len(server.asked) == 1
+
+
+@both
+def test_a_settled_fault_is_not_asked_for_again(ask: Any) -> None:
+    settled = answer({"error": "msg", "code": "SERVER_ERROR"}, 500)
+    replayed = answer({"error": "msg"}, 500, idempotent_replayed="true")
+    for steps, asked in (((settled,), 1), ((answer({"error": "msg"}, 500), replayed), 2)):
+        with Scripted(*steps) as server, pytest.raises(errors.GatewayHttpError):
+            ask(server.url, "call_tool", "default", "add", {}, retry_delay=0)
+        assert len(server.asked) == asked
+
+
+@both
+def test_retry_after_is_waited_for(ask: Any) -> None:
+    with Scripted(answer({"error": "busy", "code": "OVERLOADED"}, 503, retry_after="7")) as server:
+        with pytest.raises(errors.OverloadedError, match="no time is left of deadline=5 s") as caught:
+            ask(server.url, "health", retry_delay=0, deadline=5)
+    assert (len(server.asked), caught.value.retry_after) == (1, 7)
+
+
+@both
+def test_restarting(ask: Any, tmp_path: Any) -> None:
+    """A gateway that ends and comes back on the same port, while a client keeps asking."""
+    port = unused_port()
+    first = Gateway.start(CONFIG, data=tmp_path, port=port)
+    assert ask(first.url, "health")["ok"] is True
+    seen: list[Any] = []
+    with GatewayClient(first.url, retry_delay=0.05, retry_backoff=1, max_retries=1000, deadline=60) as client:
+        assert client.call_tool("counting", "increment")["structuredContent"]["count"] == 1
+        first.stop()
+        again = threading.Thread(target=lambda: seen.append(ask(first.url, "call_tool", "counting", "count", retry_delay=0.05, retry_backoff=1, max_retries=1000)))
+        again.start()
+        second = Gateway.start(CONFIG, data=tmp_path, port=port)
+        try:
+            again.join(60)
+            assert seen[0]["structuredContent"]["count"] == 0
+            # The connection that was kept from before is not taken for one that works.
+            assert client.call_tool("counting", "increment")["structuredContent"]["count"] == 1
+        finally:
+            second.stop()
+
+
+@both
+def test_a_call_in_flight_when_the_gateway_ends_is_a_network_error_or_a_result(ask: Any) -> None:
+    running = Gateway.start(CONFIG)
+    try:
+        running.process.send_signal(signal.SIGKILL)
+        running.process.wait()
+        with pytest.raises(errors.NetworkError):
+            ask(running.url, "call_tool", "default", "add", {"a": 1, "b": 2}, max_retries=0)
+    finally:
+        running.stop()
+
+
+def test_streams_that_break_are_errors() -> None:
+    stream = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    with Scripted(then_close(stream + b'data: {"choices": []}\n\n')) as server, GatewayClient(server.url) as client:
+        chunks = client.chat("hello", stream=True)
+        assert next(chunks) == {"choices": []}
+        with pytest.raises(errors.NetworkError, match="ended before its last event"):
+            next(chunks)
+    assert len(server.asked) == 1
+    with Scripted(then_close(stream + b"data: {broken\n\n")) as server, GatewayClient(server.url) as client, pytest.raises(errors.StreamError, match="no JSON"):
+        next(client.chat("hello", stream=True))
+    failure = b'data: {"error": {"message": "why", "code": "MODEL_ERROR"}}\n\ndata: [DONE]\n\n'
+    with Scripted(then_close(stream + failure)) as server, GatewayClient(server.url) as client, pytest.raises(errors.ModelError, match="why"):
+        next(client.chat("hello", stream=True))
+    event = b'event: error\ndata: {"error":"gone","code":"TIMEOUT","status":504}\n\n'
+    with Scripted(then_close(stream + event)) as server, GatewayClient(server.url) as client:
+        with pytest.raises(errors.CallTimeoutError, match="^Gateway HTTP 504: gone$"):
+            client.call_tool("default", "add", {}, on_event=lambda *_: None)
+    assert "idempotency-key" not in server.asked[0].headers
+
+
+def test_a_closed_client_says_so() -> None:
+    with GatewayClient() as client:
+        pass
+    with pytest.raises(errors.GatewayError, match="this client is closed"):
+        client.health()
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:8787", "ftp://127.0.0.1", "http://", "http://host:port", "http://user:word@host", "http://host/?x=1"])
+def test_wrong_urls_are_refused_at_once(url: str) -> None:
+    with pytest.raises(errors.InvalidRequestError):
+        GatewayClient(url)
+
+
+@pytest.mark.parametrize(("value", "text"), [(object(), "is no value of JSON"), (float("nan"), "Out of range"), ({(1, 2): 3}, "no name of a JSON object"), ("\ud800", "surrogates")])
+def test_what_is_no_json_is_not_sent(value: Any, text: str) -> None:
+    with Scripted(answer({})) as server, GatewayClient(server.url) as client, pytest.raises(errors.InvalidRequestError, match=text):
+        client.call_tool("default", "add", {"value": value})
+    assert server.asked == []
+
+
+def test_a_value_that_holds_itself_is_refused() -> None:
+    value: dict[str, Any] = {}
+    value["self"] = value
+    with GatewayClient() as client, pytest.raises(errors.InvalidRequestError, match="or holds itself"):
+        client.call_tool("default", "add", value)
+
+
+def test_a_header_cannot_bring_another() -> None:
+    with GatewayClient() as client, pytest.raises(errors.InvalidRequestError, match="visible ASCII"):
+        client.health(correlation_id="a\r\nx-other: b")
+    with pytest.raises(errors.InvalidRequestError):
+        GatewayClient(api_key="a\nb")
+
+
+def test_a_key_is_sent_and_not_shown() -> None:
+    with Scripted(answer({"ok": True})) as server, GatewayClient(server.url, api_key="secret") as client:
+        client.health()
+        assert "secret" not in repr(client)
+    assert server.asked[0].headers["authorization"] == "Bearer secret"

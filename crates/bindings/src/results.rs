@@ -1,0 +1,81 @@
+//! Results of tools → messages to append to the conversation.
+
+use std::collections::HashMap;
+
+use gateway_dialects::results::{Outcome, ResultOptions, read_result, render_results};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::engine::dialects;
+use crate::error::EngineError;
+use crate::settings::Settings;
+
+/// One result, and the call that it answers.
+struct Answered {
+    id: Option<String>,
+    name: String,
+    result: Value,
+}
+
+/// Renders `[{"id", "name", "result"}]`, in which a result is one of MCP, or a text.
+pub(crate) fn render(results: Value, settings: Settings) -> Result<Value, EngineError> {
+    let Value::Array(results) = results else {
+        return Err(EngineError::invalid("the results must be a list of {\"id\", \"name\", \"result\"}"));
+    };
+    let answered = results.into_iter().enumerate().map(|(index, row)| {
+        let Value::Object(mut row) = row else { return Err(misshapen(index)) };
+        let result = row.remove("result").ok_or_else(|| misshapen(index))?;
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        // Where the model knows the tool by another name, its results go by that name.
+        let name = text(row.get("wireName")).or_else(|| text(row.get("name")));
+        Ok(Answered { id: text(row.get("id")), name: name.ok_or_else(|| misshapen(index))?, result })
+    });
+    written(answered.collect::<Result<Vec<_>, _>>()?, settings)
+}
+
+/// The same out of a text, where results keep the digits of their numbers.
+pub(crate) fn render_text(text: &str, settings: Settings) -> Result<Value, EngineError> {
+    let rows: Vec<HashMap<String, &RawValue>> =
+        serde_json::from_str(text).map_err(|error| EngineError::no_json("the results", &error))?;
+    let answered = rows.into_iter().enumerate().map(|(index, row)| {
+        let text = |name: &str| -> Option<String> { serde_json::from_str(row.get(name)?.get()).ok() };
+        let result = row.get("result").ok_or_else(|| misshapen(index))?;
+        let name = text("wireName").or_else(|| text("name")).ok_or_else(|| misshapen(index))?;
+        Ok::<_, EngineError>(Answered { id: text("id"), name, result: read_result(result.get()).value })
+    });
+    written(answered.collect::<Result<Vec<_>, _>>()?, settings)
+}
+
+fn written(mut answered: Vec<Answered>, mut settings: Settings) -> Result<Value, EngineError> {
+    let choice = settings.choice()?;
+    let limit = settings.number("maxCharacters")?;
+    settings.end()?;
+    if choice.is_empty() {
+        return Err(EngineError::invalid("say whose messages: name the `provider` or the `model`"));
+    }
+    let dialect = dialects().choose(choice.name.as_deref(), choice.model.as_deref(), &choice.compat())?;
+    for one in &mut answered {
+        if let Value::String(text) = &mut one.result {
+            one.result = json!({"content": [{"type": "text", "text": std::mem::take(text)}]});
+        }
+    }
+    let outcomes: Vec<Outcome<'_>> = answered
+        .iter()
+        .map(|one| Outcome {
+            call_id: one.id.as_deref(),
+            wire_name: &one.name,
+            result: &one.result,
+            kept: None,
+        })
+        .collect();
+    let mut options = ResultOptions::default();
+    options.max_characters = limit;
+    options.model = choice.model;
+    Ok(render_results(&dialect, &outcomes, &options).messages.into())
+}
+
+fn misshapen(index: usize) -> EngineError {
+    EngineError::invalid(format!(
+        "result {index} is no {{\"id\", \"name\", \"result\"}}: give the call's id and name, and what the tool returned"
+    ))
+}
