@@ -63,7 +63,9 @@ describe("Gateway.start", () => {
   });
 
   /** A program with a gateway: its process, and the gateway's. */
-  async function startForgetful(more: string): Promise<{ child: ChildProcess; pid: number }> {
+  async function startForgetful(more: string): Promise<{ child: ChildProcess; pid: number; folders: string }> {
+    // What it leaves behind would be here.
+    const folders = await mkdtemp(join(folder, "tmp-"));
     const program = `
       import { Gateway } from "mcp-tool-gateway/gateway";
       const gateway = await Gateway.start(undefined, { binary: process.env.GATEWAY_BIN });
@@ -73,15 +75,20 @@ describe("Gateway.start", () => {
       console.log(gateway.pid);
     `;
     const args = ["--input-type=module", "-e", program];
-    const child = spawn(process.execPath, args, { cwd: dirname(dirname(launcher)), stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, args, {
+      cwd: dirname(dirname(launcher)),
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, TMPDIR: folders },
+    });
     const [output] = (await once(child.stdout, "data")) as [Buffer];
-    return { child, pid: Number(output) };
+    return { child, pid: Number(output), folders };
   }
 
   it("lets a program end that forgot it, and then ends too", async () => {
-    const { child, pid } = await startForgetful("");
+    const { child, pid, folders } = await startForgetful("");
     assert.deepEqual(await once(child, "exit"), [0, null]);
     await until(() => (isRunning(pid) ? undefined : true));
+    assert.deepEqual(await readdir(folders), []);
   });
 
   it("ends with a program that is ended by a signal", async () => {
