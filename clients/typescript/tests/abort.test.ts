@@ -117,7 +117,7 @@ describe("a signal", () => {
     for (const [maxRetries, code] of [[0, "CANCELLED"], [3, undefined]] as const) {
       const controller = new AbortController();
       const correlationId = `retries-${maxRetries}`;
-      const args = { ms: 1500 };
+      const args = { ms: maxRetries ? 3000 : 20_000 };
       const outcome = assert.rejects(client.callTool("slow", "slow", args, { signal: controller.signal, maxRetries, correlationId }), reason);
       await until(async () => ((await client.servers()).servers[0]?.inFlight ? true : undefined));
       controller.abort(reason);
