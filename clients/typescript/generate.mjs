@@ -150,5 +150,8 @@ function operations() {
 }
 
 function member(name, parameter) {
-  return `${comment(parameter.description, "  ")}  ${key(name)}?: ${typeOf(parameter.schema, "  ")};\n`;
+  const type = typeOf(parameter.schema, "  ");
+  // One value need not be a list.
+  const shown = parameter.schema.type === "array" ? `${typeOf(parameter.schema.items, "  ")} | ${type}` : type;
+  return `${comment(parameter.description, "  ")}  ${key(name)}?: ${shown};\n`;
 }

@@ -1,6 +1,6 @@
 """The TypeScript client against a real gateway: types, tests, snippets, a browser, and a proxy that cuts connections.
 
-    run_tests.py --bin mcp-tool-gateway --fixture gateway-fixture [--model gateway-model] [--cache FOLDER] [--only PART…]
+    run_tests.py --bin mcp-tool-gateway --fixture gateway-fixture [--model gateway-model] [--native LIBRARY] [--cache FOLDER] [--only PART…]
     run_tests.py --install-only [--cache FOLDER]
 
 Copies the package into the cache folder, next to the packages that package.json and tests/dependencies.json pin, compiles it there and runs each
@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "conformance"))
 from programs import Unusable, conclude, find_program, install_node_packages, print_table
 
-COPIED = ("bin", "src", "tests", "README.md", "generate.mjs", "package.json", "tsconfig.json")
+COPIED = ("bin", "src", "test", "tests", "README.md", "generate.mjs", "package.json", "tsconfig.json")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Runs that wait for a gateway more than they compute.
 AT_ONCE = 3
@@ -96,10 +96,24 @@ def parts(work, cache, arguments):
     node, newer = node_of(cache)
     test = ["--test", "--test-reporter=tap", "--test-concurrency=1"]
     rows = {path.name.split(".")[0]: [node, *test, path] for path in sorted((work / "build/tests").glob("*.test.js"))}
+    if arguments.native:
+        rows["engine"] = [node, *test, *sorted((work / "test").glob("*.test.mjs"))]
     rows["seed cases, newer Node"] = [newer, *test, work / "build/tests/seed_cases.test.js"]
     if arguments.only:
         rows = {name: row for name, row in rows.items() if any(wanted in name for wanted in arguments.only)}
     return rows
+
+
+def find_native(given):
+    """The engine's library for Node: the one that was named, else the newest that was built; none where there is none."""
+    built = sorted((ROOT / "target").glob("*/libgateway_node.so"), key=lambda path: path.stat().st_mtime)
+    return pathlib.Path(given) if given else (built[-1] if built else None)
+
+
+def find_corpus():
+    """The captured definitions of published servers, which the engine is compared with the command line on."""
+    places = (ROOT.parent / "shared/corpus/servers", ROOT / "target/data/corpus/servers")
+    return next((place for place in places if place.is_dir()), None)
 
 
 def counted(output):
@@ -119,6 +133,7 @@ def judge(arguments):
         return False
     if not arguments.bin:
         raise Unusable("--bin names the gateway")
+    arguments.native = find_native(arguments.native)
     browser = next(filter(None, map(shutil.which, BROWSERS)), "")
     work = copy_package(cache)
     failed, rows = [], [["part", "passed", "failed", "seconds"]]
@@ -135,6 +150,9 @@ def judge(arguments):
         "generated files are current": ["node", "generate.mjs", ROOT / "docs/reference/openapi.json", "--check"],
         "tsc --strict: library": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "."],
         "README snippets": ["node", "tests/extract_snippets.mjs", "README.md", "tests/snippets"],
+        "tsc --strict: a project for browsers": [
+            "node", cache / "node_modules/typescript/bin/tsc", "-p", "tests/types/tsconfig.browser.json"
+        ],
         "tsc --strict: tests, snippets, SDKs": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "tests"],
     }
     for name, command in build.items():
@@ -144,14 +162,18 @@ def judge(arguments):
         if status:
             print_table(rows)
             return True
+    if not (pathlib.Path(arguments.testing) / "chaos_proxy.py").exists():
+        raise Unusable(f"{arguments.testing} has no chaos_proxy.py: name the folder with --testing")
     environment = {
         "GATEWAY_BIN": str(pathlib.Path(arguments.bin).resolve()),
+        "MCP_TOOL_GATEWAY_BIN": str(pathlib.Path(arguments.bin).resolve()),
         "GATEWAY_FIXTURE": str(find_program("gateway-fixture", arguments.fixture)),
         "GATEWAY_MODEL": str(find_program("gateway-model", arguments.model)),
         "GATEWAY_OPENAPI": str(ROOT / "docs/reference/openapi.json"),
         "CLIENT_TESTING": str(pathlib.Path(arguments.testing).resolve()),
         "PYTHON": sys.executable,
         "BROWSER": browser,
+        "MCP_TOOL_GATEWAY_CORPUS": str(find_corpus() or ""),
         "NO_PROXY": "127.0.0.1,localhost",
     }
 
@@ -160,6 +182,10 @@ def judge(arguments):
         started = time.monotonic()
         return name, started, run(command, work, environment)
 
+    if arguments.native:
+        # Node loads a library by the ending of its name.
+        shutil.copy(arguments.native, cache / "engine.node")
+        environment["MCP_TOOL_GATEWAY_NATIVE"] = str(cache / "engine.node")
     left_out = 0
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for name, started, (status, output) in pool.map(one, parts(work, cache, arguments).items()):
@@ -174,9 +200,11 @@ def judge(arguments):
     if failed:
         print(f"FAILED: {', '.join(failed)}")
         return True
-    if not browser or left_out:
-        missing = "no Chromium is installed" if not browser else f"{left_out} tests lack what they need"
-        print(f"NOT RUN: {missing}")
+    missing = [] if browser else ["no Chromium is installed"]
+    missing += [] if arguments.native else ["the engine: build gateway-node, or name its library with --native"]
+    missing += [f"{left_out} tests lack what they need"] if left_out and browser else []
+    if missing:
+        print(f"NOT RUN: {'; '.join(missing)}")
         sys.exit(NOT_RUN)
     return False
 
@@ -186,6 +214,7 @@ def main():
     parser.add_argument("--bin", help="the gateway")
     parser.add_argument("--fixture", help="the fixture server; else the newest under target/")
     parser.add_argument("--model", help="the scripted model; else the newest under target/")
+    parser.add_argument("--native", help="the engine's library for Node; else the newest under target/")
     parser.add_argument("--testing", default=str(HERE.parent / "testing"), help="the folder with chaos_proxy.py")
     parser.add_argument("--only", nargs="*", help="only parts with one of these words in their names")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")

@@ -1,15 +1,17 @@
 import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-const running = new Set<ChildProcess>();
+/** Children, and the folders that go away with them. */
+const running = new Map<ChildProcess, string>();
 
 /** Ends a child with this process, unless that is killed outright. */
-export function endWithUs(child: ChildProcess): void {
+export function endWithUs(child: ChildProcess, folder: string): void {
   if (running.size === 0) {
     process.on("exit", onExit);
     for (const signal of SIGNALS) process.on(signal, onSignal);
   }
-  running.add(child);
+  running.set(child, folder);
 }
 
 /** The child has ended. */
@@ -20,13 +22,24 @@ export function forget(child: ChildProcess): void {
 }
 
 function onExit(): void {
-  for (const child of running) child.kill("SIGKILL");
+  endAll("SIGKILL");
 }
 
 /** A program that handles signals itself decides when it ends. For any other, ours must not be what keeps it from ending. */
 function onSignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
-  for (const child of running) child.kill("SIGTERM");
+  endAll("SIGTERM");
   process.off(signal, onSignal);
   process.kill(process.pid, signal);
+}
+
+function endAll(signal: NodeJS.Signals): void {
+  for (const [child, folder] of running) {
+    child.kill(signal);
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // The child may still write there, and nobody is left to wait for it.
+    }
+  }
 }

@@ -1,3 +1,5 @@
+import type { InputRequired } from "./generated/schemas.js";
+
 /** What is known about a failure. */
 export interface FailureDetails {
   /** The gateway's word for programs; one that this version does not know stays as it came. */
@@ -39,11 +41,11 @@ export class RequestTimeoutError extends NetworkError {}
 /** An answer that is not what the gateway writes; something else may listen at its address. */
 export class InvalidAnswerError extends GatewayError {}
 
-/** A server asks something before there is a result; `executeReply` with `continue` goes on. */
+/** A server asks something before there is a result; the same method with `continue` goes on. */
 export class InputNeededError extends GatewayError {
   /** What to answer, and the `state` to go on with. */
-  get inputRequired(): unknown {
-    return (this.body as { inputRequired?: unknown } | undefined)?.inputRequired;
+  get inputRequired(): InputRequired {
+    return (this.body as { inputRequired: InputRequired }).inputRequired;
   }
 }
 

@@ -73,7 +73,7 @@ export class Gateway {
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    endWithUs(child);
+    endWithUs(child, folder);
     const ended = new Promise<void>((resolve) => {
       child.once("error", () => resolve());
       child.once("exit", () => resolve());

@@ -169,7 +169,7 @@ export class Transport {
     const operation = OPERATIONS[call.operation];
     const correlationId = options.correlationId ?? newId();
     const headers: Record<string, string> = {
-      ...this.settings.headers,
+      ...lowerCased(this.settings.headers),
       "x-correlation-id": correlationId,
       ...(call.accept ? { accept: call.accept } : {}),
     };
@@ -177,15 +177,17 @@ export class Transport {
       const value = options[option];
       if (value !== undefined && value !== null) headers[header.toLowerCase()] = String(value);
     }
-    if (call.retry === "keyed") headers["idempotency-key"] ??= newId();
+    const maxRetries = numberFrom("maxRetries", options.maxRetries, this.settings.maxRetries, 0);
+    // Under a key a call goes on without its caller. One that is sent once needs none, and ends with its signal.
+    if (call.retry === "keyed" && maxRetries > 0) headers["idempotency-key"] ??= newId();
     const body = call.text?.body ?? (call.body === undefined ? undefined : toJson(call.body));
     if (body !== undefined) headers["content-type"] = call.text?.type ?? "application/json";
-    Object.assign(headers, options.headers);
+    Object.assign(headers, lowerCased(options.headers));
     return {
       url: this.settings.baseUrl + pathOf(operation.path, call.path ?? {}) + queryOf(operation.query, options, call),
       init: { method: operation.method, headers, ...(body === undefined ? {} : { body }) },
       correlationId,
-      maxRetries: numberFrom("maxRetries", options.maxRetries, this.settings.maxRetries, 0),
+      maxRetries,
       timeoutMs: call.timeoutMs ?? numberFrom("timeoutMs", options.timeoutMs, this.settings.timeoutMs, 1),
     };
   }
@@ -216,6 +218,11 @@ async function readFailure(response: Response, deadline: Deadline, correlationId
   const isKept = response.headers.get("idempotent-replayed") === "true";
   const waitMs = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
   return { error, isFinal: response.status < 500 || isKept, waitMs };
+}
+
+/** Headers whose names can be compared: the same one in two spellings would be sent twice. */
+function lowerCased(headers: Record<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function pathOf(template: string, values: Record<string, string>): string {

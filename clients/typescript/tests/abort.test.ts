@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type IncomingMessage } from "node:http";
 import { describe, it } from "node:test";
 import { GatewayClient, type RequestOptions } from "mcp-tool-gateway";
-import { startGateway, startServer, until } from "./harness.js";
+import { fixture, startGateway, startServer, until } from "./harness.js";
 
 const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };
@@ -110,6 +110,21 @@ describe("a signal", () => {
     const client = new GatewayClient({ baseUrl });
     await assert.rejects(client.health({ signal: AbortSignal.timeout(10) }), { name: "TimeoutError" });
     await assert.rejects(client.health({ signal: AbortSignal.abort() }), { name: "AbortError" });
+  });
+
+  it("cancels the tool where the call is sent only once, and lets it go on where it may be sent again", async () => {
+    const { client } = await startGateway({ mcpServers: { slow: fixture() } });
+    for (const [maxRetries, code] of [[0, "CANCELLED"], [3, undefined]] as const) {
+      const controller = new AbortController();
+      const correlationId = `retries-${maxRetries}`;
+      const args = { ms: maxRetries ? 3000 : 20_000 };
+      const outcome = assert.rejects(client.callTool("slow", "slow", args, { signal: controller.signal, maxRetries, correlationId }), reason);
+      await until(async () => ((await client.servers()).servers[0]?.inFlight ? true : undefined));
+      controller.abort(reason);
+      await outcome;
+      const [entry] = await until(async () => ((entries) => (entries.length ? entries : undefined))(await client.logs({ correlation_id: correlationId })));
+      assert.equal(entry?.code, code);
+    }
   });
 
   it("leaves nothing behind where it does not come", async () => {

@@ -207,13 +207,13 @@ describe("what is sent", () => {
     const infos: ResponseInfo[] = [];
     const client = new GatewayClient({ ...impatient, baseUrl, apiKey: "secret", onResponse: (info) => infos.push(info) });
     await client.callTool("s", "t");
-    await client.execute("openai", { name: "t", arguments: "{}" }, { idempotencyKey: "mine", correlationId: "given", headers: { "x-extra": "1" } });
+    await client.execute("openai", { name: "t", arguments: "{}" }, { idempotencyKey: "mine", correlationId: "given", headers: { "X-Extra": "1", ACCEPT: "application/json" } });
     const headers = requests.map((request) => request.headers);
     assert.equal(headers[0]?.["idempotency-key"], headers[1]?.["idempotency-key"]);
     assert.equal(headers[0]?.["x-correlation-id"], headers[1]?.["x-correlation-id"]);
     assert.match(String(headers[0]?.["idempotency-key"]), /^[0-9a-f]{32}$/);
     assert.deepEqual([headers[2]?.["idempotency-key"], headers[3]?.["idempotency-key"]], ["mine", "mine"]);
-    assert.deepEqual([headers[3]?.["x-correlation-id"], headers[3]?.["x-extra"], headers[3]?.authorization], ["given", "1", "Bearer secret"]);
+    assert.deepEqual([headers[3]?.["x-correlation-id"], headers[3]?.["x-extra"], headers[3]?.authorization, headers[3]?.accept], ["given", "1", "Bearer secret", "application/json"]);
     assert.deepEqual(infos.map((info) => [info.status, info.attempts]), [[503, 1], [200, 2], [503, 1], [200, 2]]);
     assert.equal(infos[3]?.correlationId, "given");
   });

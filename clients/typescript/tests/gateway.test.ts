@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Gateway, findBinary, platformPackage } from "mcp-tool-gateway/gateway";
+import { Gateway, platformPackage } from "mcp-tool-gateway/gateway";
 import { atEnd, given, until } from "./harness.js";
 
 const binary = given("GATEWAY_BIN");
@@ -63,7 +63,9 @@ describe("Gateway.start", () => {
   });
 
   /** A program with a gateway: its process, and the gateway's. */
-  async function startForgetful(more: string): Promise<{ child: ChildProcess; pid: number }> {
+  async function startForgetful(more: string): Promise<{ child: ChildProcess; pid: number; folders: string }> {
+    // What it leaves behind would be here.
+    const folders = await mkdtemp(join(folder, "tmp-"));
     const program = `
       import { Gateway } from "mcp-tool-gateway/gateway";
       const gateway = await Gateway.start(undefined, { binary: process.env.GATEWAY_BIN });
@@ -73,15 +75,20 @@ describe("Gateway.start", () => {
       console.log(gateway.pid);
     `;
     const args = ["--input-type=module", "-e", program];
-    const child = spawn(process.execPath, args, { cwd: dirname(dirname(launcher)), stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, args, {
+      cwd: dirname(dirname(launcher)),
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, TMPDIR: folders },
+    });
     const [output] = (await once(child.stdout, "data")) as [Buffer];
-    return { child, pid: Number(output) };
+    return { child, pid: Number(output), folders };
   }
 
   it("lets a program end that forgot it, and then ends too", async () => {
-    const { child, pid } = await startForgetful("");
+    const { child, pid, folders } = await startForgetful("");
     assert.deepEqual(await once(child, "exit"), [0, null]);
     await until(() => (isRunning(pid) ? undefined : true));
+    assert.deepEqual(await readdir(folders), []);
   });
 
   it("ends with a program that is ended by a signal", async () => {
@@ -100,6 +107,11 @@ describe("Gateway.start", () => {
 
 describe("the program", () => {
   it("is that of the platform package, else the variable's, else the path's", async () => {
+    // In a folder of its own: other tests run at the same time, and must not find what is made here.
+    const home = join(folder, "installed");
+    await cp(join(dirname(dirname(launcher)), "dist"), join(home, "dist"), { recursive: true });
+    await writeFile(join(home, "package.json"), '{"type": "module"}');
+    const { findBinary } = (await import(join(home, "dist/binary.js"))) as { findBinary: () => string };
     assert.match(platformPackage(), /^mcp-tool-gateway-[a-z0-9]+-[a-z0-9]+(-gnu|-musl|-msvc)?$/);
     const { MCP_TOOL_GATEWAY_BIN: named, PATH: path } = process.env;
     try {
@@ -114,13 +126,12 @@ describe("the program", () => {
       delete process.env["MCP_TOOL_GATEWAY_BIN"];
       process.env["PATH"] = "/nonexistent";
       assert.throws(findBinary, /looking for the gateway's program: the package mcp-tool-gateway-.* is not installed/);
-      const packaged = join(dirname(dirname(launcher)), "node_modules", platformPackage());
+      const packaged = join(home, "node_modules", platformPackage());
       await mkdir(join(packaged, "bin"), { recursive: true });
       await writeFile(join(packaged, "package.json"), "{}");
       await writeFile(join(packaged, "bin/mcp-tool-gateway"), "");
       process.env["MCP_TOOL_GATEWAY_BIN"] = binary;
       assert.equal(findBinary(), join(packaged, "bin/mcp-tool-gateway"));
-      await rm(packaged, { recursive: true });
     } finally {
       process.env["PATH"] = path;
       if (named !== undefined) process.env["MCP_TOOL_GATEWAY_BIN"] = named;

@@ -43,3 +43,11 @@ it("the log and an error", async () => {
   assert.match(first ?? "", /^add \d/);
   assert.match(second ?? "", /^Gateway HTTP 400: server `demo` has no tool `no-such-tool` [0-9a-f]{32}$/);
 });
+
+it("the engine", { skip: process.env["MCP_TOOL_GATEWAY_NATIVE"] ? false : "the engine's library is not named" }, async () => {
+  const lines = (await run("snippets/snippet_4.js")).split("\n");
+  assert.match(lines[0] ?? "", /^\[\{"name":"weather",.*"input_schema":\{/);
+  assert.equal(lines[1], "[ 'weather' ]");
+  // This family of models takes no bounds, so that they are said in words.
+  assert.match(lines.slice(2).join(" "), /description: .IMPORTANT: minimum 2 characters/);
+});

@@ -166,19 +166,23 @@ impl ToolDocument {
 
     /// Reads a document that is no text: the forms that most documents have as they are, any other by its text.
     pub fn of_value(document: Value) -> Result<Self, DocumentError> {
+        Self::plain(document).or_else(|other| Self::parse(&other.to_string()))
+    }
+
+    /// Reads a list of tools, or an object with one under `tools`, in which every tool has its name where MCP has it. Gives any other
+    /// document back.
+    pub fn plain(document: Value) -> Result<Self, Value> {
         match document {
             Value::Array(items) if items.iter().all(has_name) => Ok(Self::of_list(items, "")),
-            Value::Object(mut members)
-                if members
-                    .get("tools")
-                    .and_then(Value::as_array)
-                    .is_some_and(|list| list.iter().all(has_name)) =>
-            {
-                let tools = members.shift_remove("tools");
-                let list = if let Some(Value::Array(items)) = tools { items } else { Vec::new() };
-                Ok(Self { members, ..Self::of_list(list, "/tools") })
-            }
-            other => Self::parse(&other.to_string()),
+            Value::Object(mut members) => match members.get("tools") {
+                Some(Value::Array(items)) if items.iter().all(has_name) => {
+                    let tools = members.shift_remove("tools");
+                    let list = if let Some(Value::Array(items)) = tools { items } else { Vec::new() };
+                    Ok(Self { members, ..Self::of_list(list, "/tools") })
+                }
+                _ => Err(Value::Object(members)),
+            },
+            other => Err(other),
         }
     }
 

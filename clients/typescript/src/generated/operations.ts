@@ -347,15 +347,15 @@ export interface GetToolsParameters {
   /** At most so many estimated tokens of definitions; chosen as for `limit`. */
   maxTokens?: number;
   /** Only tools whose name fits one of these patterns (`*`, `?`). */
-  name?: string[];
+  name?: string | string[];
   /** Only tools of these categories. */
-  category?: string[];
+  category?: string | string[];
   /** Only tools of at least this importance. */
   importance?: "low" | "normal" | "high";
   /** Only tools with one of these tags. */
-  tag?: string[];
+  tag?: string | string[];
   /** Only tools of these configured groups. */
-  group?: string[];
+  group?: string | string[];
 }
 
 /** Parameters of `GET /tools/{provider}`. */
@@ -397,19 +397,19 @@ export interface GetToolsProviderParameters {
   /** Most tokens of a lowered schema, or `off` for any number; `auto`, the default: twice those of the original and 300. */
   budget?: string;
   /** Parameters that the model does not see. */
-  hide?: string[];
+  hide?: string | string[];
   /** `auto`, `off` (the bare form, where the dialect has one) or the name of a layer for a family of models. */
   compat?: string;
   /** Only tools whose name fits one of these patterns (`*`, `?`). */
-  name?: string[];
+  name?: string | string[];
   /** Only tools of these categories. */
-  category?: string[];
+  category?: string | string[];
   /** Only tools of at least this importance. */
   importance?: "low" | "normal" | "high";
   /** Only tools with one of these tags. */
-  tag?: string[];
+  tag?: string | string[];
   /** Only tools of these configured groups. */
-  group?: string[];
+  group?: string | string[];
 }
 
 /** Parameters of `GET /tools/{provider}/context`. */
@@ -429,15 +429,15 @@ export interface GetToolsProviderContextParameters {
   /** Tells the servers' resources too, with the state of each server. */
   resources?: boolean;
   /** Only tools whose name fits one of these patterns (`*`, `?`). */
-  name?: string[];
+  name?: string | string[];
   /** Only tools of these categories. */
-  category?: string[];
+  category?: string | string[];
   /** Only tools of at least this importance. */
   importance?: "low" | "normal" | "high";
   /** Only tools with one of these tags. */
-  tag?: string[];
+  tag?: string | string[];
   /** Only tools of these configured groups. */
-  group?: string[];
+  group?: string | string[];
 }
 
 /** Parameters of `GET /resources`. */
@@ -469,7 +469,7 @@ export interface PostExecuteParameters {
   /** `precise` answers a single call's failure with 404, 502, 503 or 504 where they fit. */
   errors?: "plain" | "precise";
   /** What the server may ask the caller: `elicitation`, `sampling`, `roots`. The body may say it too. */
-  input?: string[];
+  input?: string | string[];
   /** Repair arguments of the wrong type, such as "15" for a number. */
   coerceArguments?: boolean;
   /** Send the schema's defaults for what the model left out, as where its list has them stripped; each is in the notes of the result. */
@@ -493,7 +493,7 @@ export interface PostCallToolParameters {
   /** `precise` answers a single call's failure with 404, 502, 503 or 504 where they fit. */
   errors?: "plain" | "precise";
   /** What the server may ask the caller: `elicitation`, `sampling`, `roots`. The body may say it too. */
-  input?: string[];
+  input?: string | string[];
   /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes. */
   idempotencyKey?: string;
   /** `no-cache` wants a fresh result where the configuration keeps results of the tool. */
@@ -655,7 +655,7 @@ export interface GetConversationsIdCallsParameters {
 /** Parameters of `POST /convert`. */
 export interface PostConvertParameters {
   /** The dialects to convert to or to check for. */
-  to?: string[];
+  to?: string | string[];
   /** A model id; chooses the rules that this model needs. */
   model?: string;
 }
@@ -663,7 +663,7 @@ export interface PostConvertParameters {
 /** Parameters of `POST /transform`. */
 export interface PostTransformParameters {
   /** The dialects to convert to or to check for. */
-  to?: string[];
+  to?: string | string[];
   /** A model id; chooses the rules that this model needs. */
   model?: string;
 }
@@ -671,7 +671,7 @@ export interface PostTransformParameters {
 /** Parameters of `POST /check`. */
 export interface PostCheckParameters {
   /** The dialects to convert to or to check for. */
-  to?: string[];
+  to?: string | string[];
 }
 
 /** Parameters of `GET /detect`. */

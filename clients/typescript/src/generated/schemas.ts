@@ -3,7 +3,7 @@
 export interface ErrorBody {
   /** For people. */
   error: string;
-  /** For programs. */
+  /** For programs. `x-extensible-enum` has all words of this version, and more may come: treat a word that you do not know as `UNKNOWN`. `x-error-codes` says when each one comes and with which statuses; without a status it stands only in results of calls and in the log. */
   code: string;
   correlationId: string;
   availableProviders?: string[];

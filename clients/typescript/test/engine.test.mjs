@@ -1,0 +1,211 @@
+// The engine in Node: values, text, streams, and the compatibility of models.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import * as engine from "mcp-tool-gateway/engine";
+
+const { createMcpToolCompatibility, detectModelProvider, EngineError, StreamAssembler } = engine;
+
+const ADD = {
+  name: "add",
+  description: "Adds numbers.",
+  inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number", default: 2 } }, required: ["a"] },
+};
+const call = { type: "tool_use", id: "call_1", name: "add", input: { a: 15 } };
+
+const refused = (code, words) => (error) => {
+  assert.ok(error instanceof EngineError, String(error));
+  assert.equal(error.code, code);
+  assert.match(error.message, words);
+  return true;
+};
+
+describe("conversion", () => {
+  it("gives the same of values and of text, and changes nothing", () => {
+    const given = structuredClone([ADD]);
+    for (const to of ["openai", "anthropic", "gemini", "bedrock", "universal", "mcp"]) {
+      const converted = engine.convert(given, { to });
+      assert.equal(JSON.stringify(converted), engine.convertText(JSON.stringify(given), { to }), to);
+      assert.deepEqual(given, [ADD]);
+    }
+    assert.equal(engine.convert(given, { model: "gpt-4o" })[0].type, "function");
+    assert.equal(engine.convert(given, { to: "openai", report: true }).report[0].name, "add");
+  });
+
+  it("leaves out what cannot be converted, and says so", () => {
+    const heard = [];
+    const tools = [ADD, { name: "broken", inputSchema: { type: "array" } }];
+    const converted = engine.convert(tools, { to: "openai", onWarning: (message) => heard.push(message) });
+    assert.equal(converted.length, 1);
+    assert.match(heard.join(), /^left out broken: /);
+  });
+
+  it("refuses what is no JSON, and unknown options", () => {
+    const cycle = { name: "cycle" };
+    cycle.inputSchema = cycle;
+    for (const tools of [cycle, [1n], undefined, () => {}]) {
+      assert.throws(() => engine.convert(tools, { to: "openai" }), refused("VALIDATION_ERROR", /JSON/));
+    }
+    assert.throws(() => engine.convert([ADD], {}), refused("VALIDATION_ERROR", /say which dialect/));
+    assert.throws(() => engine.convert([ADD], { to: "nonesuch" }), refused("UNKNOWN_PROVIDER", /nonesuch/));
+    assert.throws(() => engine.convert([ADD], { to: "openai", hid: ["a"] }), refused("VALIDATION_ERROR", /did you mean `hide`/));
+    assert.throws(() => engine.convertText('[{"name": "a", "name": "b"}]', { to: "openai" }), refused("VALIDATION_ERROR", /repeated/));
+  });
+
+  it("survives odd texts", () => {
+    for (const text of ["", "[", "nul", "[".repeat(100_000), '"\\ud800"', "1e999", "\u0000", "\ud800"]) {
+      for (const work of [
+        () => engine.convertText(text, { to: "openai" }),
+        () => engine.checkText(text, { to: "openai" }),
+        () => engine.transformText(text, { to: "openai" }),
+        () => engine.parseReplyText(text),
+        () => engine.renderResultsText(text, { provider: "openai" }),
+        () => engine.convertHistoryText(text, { from: "openai", to: "anthropic" }),
+      ]) {
+        try {
+          assert.equal(typeof work(), "string");
+        } catch (error) {
+          assert.ok(error instanceof EngineError, String(error));
+        }
+      }
+    }
+  });
+});
+
+describe("calls, results, histories", () => {
+  const message = { role: "assistant", tool_calls: [{ id: "call_1", type: "function", function: { name: "add", arguments: '{"a": "15"}' } }] };
+
+  it("reads calls, and decodes and validates them with their tools", () => {
+    assert.deepEqual(engine.parseCalls(message), [{ ...call, input: { a: "15" } }]);
+    assert.equal(engine.parseCalls(message, { tools: [ADD] })[0].error.issues[0].path, "/a");
+    assert.deepEqual(engine.parseCalls(message, { tools: [ADD], coerce: true })[0].input, { a: 15 });
+  });
+
+  it("writes results", () => {
+    const expected = [{ role: "tool", tool_call_id: "call_1", content: "42" }];
+    assert.deepEqual(engine.renderResults([{ ...call, result: "42" }], { provider: "openai" }), expected);
+  });
+
+  it("moves conversations", () => {
+    const moved = engine.convertHistory([{ role: "user", content: "Hello" }], { from: "openai", to: "gemini" });
+    assert.deepEqual(moved, { messages: [{ role: "user", parts: [{ text: "Hello" }] }], warnings: [] });
+  });
+
+  it("lints and transforms", () => {
+    const report = engine.check([{ name: "add", inputSchema: { type: "object" } }], { to: ["gemini"] });
+    assert.ok(report.findings.some((finding) => finding.rule === "description-missing"));
+    const schema = engine.transform({ type: "string", format: "uri", minLength: 5 }, { to: "universal" });
+    assert.deepEqual(schema, { type: "string", description: '{"format":"uri","minLength":5}' });
+  });
+});
+
+describe("streams", () => {
+  const deltas = [
+    { content: "Hé" }, { content: "llo" },
+    { tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "add", arguments: "" } }] },
+    { tool_calls: [{ index: 0, function: { arguments: '{"a": 15}' } }] },
+  ];
+  const chunks = [...deltas.map((delta) => ({ choices: [{ index: 0, delta }] })), { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] }];
+  const bytes = new TextEncoder().encode(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("") + "data: [DONE]\n\n");
+
+  for (const size of [1, 7, 100_000]) {
+    it(`are cut anywhere: ${size}`, () => {
+      const assembler = new StreamAssembler({ tools: [ADD] });
+      const events = [];
+      for (let at = 0; at < bytes.length; at += size) events.push(...assembler.push(bytes.subarray(at, at + size)));
+      events.push(...assembler.finish());
+      assert.equal(events.filter(({ type }) => type === "text").map(({ text }) => text).join(""), "Héllo");
+      assert.deepEqual(assembler.calls, [call]);
+      assert.throws(() => assembler.push(bytes), refused("VALIDATION_ERROR", /over/));
+    });
+  }
+
+  it("come as chunks, and as asynchronous iterables", async () => {
+    const assembler = new StreamAssembler();
+    for (const chunk of chunks) assembler.pushChunk(chunk);
+    assembler.finish();
+    assert.deepEqual(assembler.calls, [call]);
+    async function* body() { yield bytes; }
+    const calls = [];
+    for await (const event of engine.streamEvents(body())) if (event.type === "call") calls.push(event.call);
+    assert.deepEqual(calls, [call]);
+  });
+});
+
+describe("compatibility", () => {
+  const schema = { type: "string", format: "email", minLength: 5 };
+
+  it("detects models from ids and runtimes", () => {
+    const o3 = { provider: "openai", modelId: "o3-mini", supportsStructuredOutputs: true, isReasoningModel: true, layer: "openai-reasoning" };
+    for (const runtime of [
+      "o3-mini",
+      { modelProvider: "openai", model: "o3-mini" },
+      { provider: "openai", modelId: "o3-mini" },
+      { model: { provider: "openai", modelId: "o3-mini" } },
+      { getSetting: (name) => ({ MODEL_PROVIDER: "openai", MODEL: "o3-mini" })[name] },
+    ]) assert.deepEqual(detectModelProvider(runtime), o3);
+    assert.equal(detectModelProvider({ modelProvider: "openai", model: "gpt-4" }).provider, "openai");
+    for (const nothing of [null, undefined, {}, "", { model: 5 }]) assert.equal(detectModelProvider(nothing).provider, "unknown");
+  });
+
+  it("is null where schemas need no change", () => {
+    for (const model of ["gpt-4o", "grok-4", "nonesuch", null, {}]) assert.equal(createMcpToolCompatibility(model), null);
+  });
+
+  it("says constraints as each family reads them", () => {
+    const transformed = (model, given = schema) => createMcpToolCompatibility(model).transformToolSchema(given);
+    assert.deepEqual(transformed("o3-mini"), { type: "string", description: "IMPORTANT: must be a valid email address, minimum 5 characters" });
+    assert.match(transformed("gemini-2.5-flash").description, /^Constraints: .*text must be at least 5 characters long/);
+    assert.match(transformed("gpt-3.5-turbo").description, /\{"format":"email","minLength":5\}/);
+    const closed = { type: "object", properties: { a: { type: "string", minLength: 1 } }, additionalProperties: false };
+    const anthropic = transformed("claude-3", closed);
+    assert.equal("additionalProperties" in anthropic, false);
+    assert.deepEqual(anthropic.properties, closed.properties);
+    assert.ok(createMcpToolCompatibility("o3-mini").shouldApply());
+    assert.deepEqual(schema, { type: "string", format: "email", minLength: 5 });
+  });
+
+  it("gives back what is no schema or cannot be transformed", (context) => {
+    const warned = context.mock.method(console, "warn", () => {});
+    const compatibility = createMcpToolCompatibility("o3-mini");
+    for (const given of [true, "text", null, undefined, [1]]) assert.equal(compatibility.transformToolSchema(given), given);
+    const cycle = { type: "object" };
+    cycle.properties = { cycle };
+    assert.equal(compatibility.transformToolSchema(cycle), cycle);
+    assert.equal(warned.mock.callCount(), 1);
+  });
+});
+
+const gateway = process.env["MCP_TOOL_GATEWAY_BIN"];
+const corpus = process.env["MCP_TOOL_GATEWAY_CORPUS"];
+
+describe("parity with the command line", { skip: !(gateway && corpus) && "no gateway or no corpus is named" }, () => {
+  for (const to of ["openai", "openai-responses-strict", "anthropic", "gemini", "bedrock", "argo", "universal"]) {
+    it(to, () => {
+      const read = (name) => JSON.parse(readFileSync(join(corpus, name), "utf8"));
+      const all = readdirSync(corpus).filter((name) => name.endsWith(".json")).sort().flatMap((name) => read(name).tools ?? []);
+      const step = Math.max(1, Math.floor(all.length / 300));
+      const tools = all.filter((_, index) => index % step === 0).slice(0, 300);
+      assert.equal(tools.length, 300);
+      const folder = mkdtempSync(join(tmpdir(), "parity-"));
+      try {
+        const file = join(folder, "tools.json");
+        writeFileSync(file, JSON.stringify(tools));
+        let written;
+        try {
+          written = execFileSync(gateway, ["convert", "--to", to, file], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 28 });
+        } catch (left) {
+          // Findings have a status of their own; the list is there all the same.
+          written = left.stdout;
+        }
+        assert.equal(`${engine.convertText(JSON.stringify(tools), { to, onWarning() {} })}\n`, written);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+});
