@@ -53,7 +53,7 @@ def check_python(packages, interpreter, scratch):
     assert said.split()[-1] == packages.version, said
     seen = json.loads(sealed.run(python, "-I", HERE / "use_gateway.py"))
     judge_use(seen)
-    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py")
+    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py", "--bin", program)
 
     program.rename(venv / "elsewhere")
     said_without = sealed.run(python, "-I", "-c", WITHOUT_PROGRAM)
