@@ -49,11 +49,12 @@ def check_python(packages, interpreter, scratch):
     python, program = venv / "bin/python", venv / "bin/mcp-tool-gateway"
 
     sealed.run("pip", "install", "--no-index", "--find-links", packages.folder, "--only-binary", ":all:", "mcp-tool-gateway", offline=True)
+    assert program.exists(), f"{packages.wheel.name} has no command mcp-tool-gateway"
     said = sealed.run("mcp-tool-gateway", "--version")
     assert said.split()[-1] == packages.version, said
     seen = json.loads(sealed.run(python, "-I", HERE / "use_gateway.py"))
     judge_use(seen)
-    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py")
+    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py", "--bin", program)
 
     program.rename(venv / "elsewhere")
     said_without = sealed.run(python, "-I", "-c", WITHOUT_PROGRAM)
