@@ -6,7 +6,8 @@ import { pathToFileURL } from "node:url";
 import {
   AnthropicSchemaCompatLayer, applyCompatLayer, GoogleSchemaCompatLayer, OpenAIReasoningSchemaCompatLayer, OpenAISchemaCompatLayer,
 } from "@mastra/schema-compat";
-import { asSchema, jsonSchema } from "ai";
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
+import { jsonSchema } from "ai";
 
 const [corpus, rounds, compiled] = process.argv.slice(2);
 const engine = await import(pathToFileURL(compiled).href);
@@ -29,14 +30,22 @@ for (const [name, [dialect, layer]] of Object.entries(layers)) {
     return layer.processToJSONSchema ? layer.processToJSONSchema(jsonSchema(schema)) : applyCompatLayer({ schema: jsonSchema(schema), compatLayers: [layer], mode: "jsonSchema" });
   }];
 }
-// What every provider of the AI SDK gets of a tool: its schema, read through the SDK's own wrapper.
-others["AI SDK, jsonSchema"] = ["openai-chat", async (tool) => ({ name: tool.name, description: tool.description, inputSchema: await asSchema(jsonSchema(tool.inputSchema)).jsonSchema })];
+// A whole request of the AI SDK's provider, whose tools are converted where the request is written; it is sent nowhere.
+const google = createGoogleGenerativeAI({ apiKey: "none", fetch: () => Promise.reject(new Error("not sent")) })("gemini-2.5-flash");
+const prompt = [{ role: "user", content: [{ type: "text", text: "Hello" }] }];
+async function request(list) {
+  const tools = list.map(({ name, description, inputSchema }) => ({ type: "function", name, description, inputSchema }));
+  let reason;
+  await google.doGenerate({ prompt, tools }).catch((error) => { reason = error; });
+  if (!String(reason?.message).includes("not sent")) throw reason;
+}
 
 const figures = new Map();
 async function note(name, dialect, form, work) {
-  const began = performance.now();
+  const began = process.cpuUsage();
   const done = await work();
-  const rate = done / ((performance.now() - began) / 1000);
+  const { user, system } = process.cpuUsage(began);
+  const rate = done / ((user + system) / 1e6);
   const key = JSON.stringify({ name, dialect, form });
   figures.set(key, [...(figures.get(key) ?? []), rate]);
 }
@@ -52,6 +61,7 @@ async function each(convert) {
 const dialects = [...new Set([...Object.values(others).map(([dialect]) => dialect), "gemini"])];
 for (let round = 0; round < Number(rounds); round += 1) {
   for (const [name, [dialect, convert]] of Object.entries(others)) await note(name, dialect, "object", () => each(convert));
+  await note("AI SDK, Google (a list a request)", "(schemas as they are)", "object", async () => { for (const list of lists) await request(list); return tools.length; });
   for (const to of dialects) {
     await note("ours, a list a call", to, "object", () => { for (const list of lists) engine.convert(list, { to, ...quiet }); return tools.length; });
     await note("ours, a tool a call", to, "object", () => { for (const tool of tools) engine.convert([tool], { to, ...quiet }); return tools.length; });

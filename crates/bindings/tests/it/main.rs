@@ -1,0 +1,102 @@
+//! Operations as native modules call them.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use gateway_bindings::{Converter, EngineError, Operation, Settings, StreamAssembler, run, run_text};
+use serde_json::{Value, json};
+
+fn settings(options: Value) -> Settings {
+    let Value::Object(options) = options else { panic!("{options}") };
+    Settings::new(options)
+}
+
+fn add() -> Value {
+    json!({"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}}}})
+}
+
+/// The operation over a value, which must be the same over the value's text.
+#[track_caller]
+fn check(operation: Operation, input: Value, options: Value) -> Result<Value, EngineError> {
+    let of_text = run_text(operation, &input.to_string(), settings(options.clone()));
+    let of_value = run(operation, input, settings(options));
+    assert_eq!(of_text.map(|text| serde_json::from_str::<Value>(&text).unwrap()), of_value);
+    of_value
+}
+
+#[test]
+fn every_operation_is_the_same_over_values_and_texts() {
+    for dialect in ["openai", "anthropic", "gemini", "mcp"] {
+        let tools = check(Operation::Convert, json!([add()]), json!({"to": dialect})).unwrap();
+        assert_eq!(tools.as_array().unwrap().len(), 1);
+    }
+    let report = check(Operation::Convert, json!([add()]), json!({"to": "openai", "report": true})).unwrap();
+    assert_eq!(report["report"][0]["wireName"], "add");
+    let report = check(Operation::Check, json!({"tools": [add()]}), json!({"to": "gemini,openai"})).unwrap();
+    assert_eq!(report["findings"][0]["rule"], "description-missing");
+    let schema = json!({"type": "string", "format": "uri"});
+    let schema = check(Operation::Transform, schema, json!({"to": "universal"})).unwrap();
+    assert_eq!(schema, json!({"type": "string", "description": "{\"format\":\"uri\"}"}));
+    let reply = json!({"type": "tool_use", "id": "1", "name": "add", "input": {"a": "x"}});
+    let read = check(Operation::ParseCalls, reply, json!({"tools": [add()]})).unwrap();
+    assert_eq!(read["calls"][0]["error"]["issues"][0]["path"], "/a");
+    let results = json!([{"id": "1", "name": "add", "result": "42"}]);
+    let messages = check(Operation::RenderResults, results, json!({"provider": "openai"})).unwrap();
+    assert_eq!(messages, json!([{"role": "tool", "tool_call_id": "1", "content": "42"}]));
+    let history = json!({"messages": [{"role": "user", "content": "Hello"}]});
+    let moved = check(Operation::ConvertHistory, history, json!({"from": "openai", "to": "gemini"})).unwrap();
+    assert_eq!(moved["messages"], json!([{"role": "user", "parts": [{"text": "Hello"}]}]));
+    let model = check(Operation::DetectModel, json!("o3-mini"), json!({})).unwrap();
+    assert_eq!(model["isReasoningModel"], true);
+}
+
+#[test]
+fn options_are_refused_by_name() {
+    let refused = |options: Value| check(Operation::Convert, json!([add()]), options).unwrap_err();
+    assert_eq!(refused(json!({"to": "nonesuch"})).code, "UNKNOWN_PROVIDER");
+    for (options, words) in [
+        (json!({}), "say which dialect"),
+        (json!({"to": 5}), "to=5: expected a string"),
+        (json!({"to": "openai", "hid": []}), "did you mean `hide`?"),
+        (json!({"to": "openai", "open": "maybe"}), "expected one of declared, all"),
+        (json!({"to": "openai", "verbatim": "yes"}), "expected true or false"),
+        (json!({"to": "gemini", "verbatim": true}), "no verbatim form"),
+    ] {
+        let error = refused(options);
+        assert_eq!(error.code, "VALIDATION_ERROR");
+        assert!(error.message.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn injected_and_hidden_parameters_reach_the_plan() {
+    let options = json!({"to": "openai", "inject": {"a": 5}, "tools": [add()]});
+    let reply = json!({"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}});
+    let read = check(Operation::ParseCalls, reply, options).unwrap();
+    assert_eq!(read["calls"][0]["input"], json!({"a": 5}));
+}
+
+#[test]
+fn repeated_members_and_deep_tools_are_found_where_a_text_has_them() {
+    let converter = || Converter::new(settings(json!({"to": "openai"}))).unwrap();
+    let error = converter().convert_text(r#"[{"name": "a", "name": "b"}]"#).unwrap_err();
+    assert!(error.message.contains("repeated"), "{error}");
+    let deep = format!(r#"[{{"name": "deep", "x": {}{}}}, {}]"#, "[".repeat(300), "]".repeat(300), add());
+    let (written, left_out) = converter().convert_text(&deep).unwrap();
+    assert!(written.contains("\"add\""), "{written}");
+    assert_eq!(left_out.iter().map(|one| one.tool.as_str()).collect::<Vec<_>>(), ["deep"]);
+}
+
+#[test]
+fn a_stream_finds_out_whose_it_is_even_by_its_older_calls() {
+    let chunk = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
+    let mut assembler = StreamAssembler::new(Settings::default()).unwrap();
+    let mut events = assembler.push_chunk(&chunk(json!({"role": "assistant", "content": "Hi"}))).unwrap();
+    for arguments in ["{\"a\":", "1}"] {
+        let delta = json!({"function_call": {"name": "add", "arguments": arguments}});
+        events.extend(assembler.push_chunk(&chunk(delta)).unwrap());
+    }
+    events.extend(assembler.finish().unwrap());
+    assert_eq!(events[0], json!({"type": "text", "text": "Hi"}));
+    let call = events.iter().find(|event| event["type"] == "call").unwrap();
+    assert_eq!((&call["call"]["name"], &call["call"]["input"]), (&json!("add"), &json!({"a": 1})));
+}
