@@ -136,7 +136,8 @@ def test_a_signal_to_the_module_reaches_the_gateway(tmp_path: pathlib.Path) -> N
 
 def test_nothing_is_left_in_the_temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Gateway.start(CONFIG) as client:
+    gateway = Gateway.start(CONFIG)
+    with gateway as client:
         client.call_tool("default", "add", {"a": 1, "b": 1})
         assert list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []
