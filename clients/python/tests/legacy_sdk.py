@@ -138,6 +138,10 @@ def try_replies(genai: Any, client: Any) -> None:
     calls = [part.function_call for part in whole.candidates[0].content.parts]
     results = client.execute("gemini", calls, server="default")
     assert [one["structuredContent"]["result"] for one in results] == [2, 3], results
+    # Numbers of protobuf are all fractions; the tools are sent the integers that the model meant.
+    for call in (calls[1], calls[1].args, whole.candidates[0].content.parts[1]):
+        sent = client.call_tool("echo", "echo", {"value": call})["structuredContent"]["value"]
+        assert '"a": 2, "b": 1' in json.dumps(sent, sort_keys=True), sent
 
 
 def main() -> int:
@@ -156,7 +160,8 @@ def main() -> int:
         listed = pathlib.Path(folder, "tools.json")
         listed.write_text(json.dumps(hard_tools()))
         hard = {"command": sys.executable, "args": [str(ROOT / "conformance/lists_server.py"), str(listed)]}
-        gateway = Gateway.start({"mcpServers": {"default": {"type": "builtin"}, "hard": hard}})
+        echo = {"command": sys.executable, "args": [str(ROOT / "clients/testing/counting_server.py")]}
+        gateway = Gateway.start({"mcpServers": {"default": {"type": "builtin"}, "hard": hard, "echo": echo}})
         with gateway as client:
             printed = run_example(gateway)
             assert printed == "42 tasks\n", printed

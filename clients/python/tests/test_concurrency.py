@@ -28,6 +28,8 @@ def test_a_connection_is_kept_and_used_again() -> None:
 def test_a_connection_that_the_gateway_has_closed_is_not_used_again() -> None:
     with Scripted(then_close(OK), OK) as server, GatewayClient(server.url, max_retries=0) as client:
         client.health()
+        while not client._transport.idle[0].is_stale():
+            pass
         # An operation that is never repeated, so that nothing hides a stale connection.
         client.connect_server("default")
     assert server.connections == 2

@@ -57,6 +57,8 @@ def test_each_library_is_the_one_that_is_used(name: str) -> None:
     with Scripted(answer({"ok": True})) as server:
         assert with_library(name)(server.url, "health") == {"ok": True}
     assert server.asked[0].headers["user-agent"].startswith(f"python-{name}/")
+    # Answers are read as they are, so nobody may be asked to compress them.
+    assert server.asked[0].headers["accept-encoding"] == "identity"
 
 GARBAGE: dict[str, tuple[Any, type[errors.GatewayError], str]] = {
     "another content type": (answer(b"<html>hello</html>", content_type="text/html"), errors.InvalidAnswerError, "expected application/json, got text/html"),
@@ -94,6 +96,14 @@ def test_garbage(ask: Any, kind: str) -> None:
         ask(server.url, "health", max_retries=0, max_answer_bytes=65536, timeout=20)
     assert text in str(caught.value)
     assert caught.value.correlation_id == server.asked[0].headers["x-correlation-id"]
+
+
+@both
+def test_endless_interim_answers_end(ask: Any) -> None:
+    """The standard library's parser and those of httpx would read them for ever."""
+    expected = errors.InvalidAnswerError if ask is sync else errors.RequestTimeoutError
+    with Scripted(repeated(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)) as server, pytest.raises(expected):
+        ask(server.url, "health", max_retries=0, timeout=60 if ask is sync else 0.5)
 
 
 @both
@@ -211,6 +221,22 @@ def test_streams_that_break_are_errors() -> None:
         with pytest.raises(errors.CallTimeoutError, match="^Gateway HTTP 504: gone$"):
             client.call_tool("default", "add", {}, on_event=lambda *_: None)
     assert "idempotency-key" not in server.asked[0].headers
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+def test_streams_that_do_not_begin_are_slow(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_tool_gateway._httpx.LIBRARIES", (library,))
+
+    async def run(url: str) -> None:
+        async with AsyncGatewayClient(url, timeout=0.2, max_retries=0) as client:
+            async for _ in client.logs(follow=True):
+                pass
+
+    with Scripted(never) as server:
+        with pytest.raises(errors.RequestTimeoutError):
+            asyncio.run(run(server.url))
+        with GatewayClient(server.url, timeout=0.2, max_retries=0) as client, pytest.raises(errors.RequestTimeoutError):
+            next(client.logs(follow=True))
 
 
 def test_a_closed_client_says_so() -> None:

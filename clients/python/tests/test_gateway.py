@@ -134,9 +134,29 @@ def test_a_signal_to_the_module_reaches_the_gateway(tmp_path: pathlib.Path) -> N
         assert process.wait(30) == 0
 
 
+def test_a_program_that_forgets_to_stop_it_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    program = f"""
+import os, tempfile
+tempfile.tempdir = {str(tmp_path)!r}
+from mcp_tool_gateway import Gateway
+gateway = Gateway.start({{"mcpServers": {{}}}})
+if os.fork() == 0:
+    raise SystemExit
+os.wait()
+print(gateway.process.pid, gateway.client().health()["ok"] and len(os.listdir(tempfile.tempdir)) == 1)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+    pid, ok = run.stdout.split()
+    assert ok == "True", run.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), signal.SIGKILL)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_left_in_the_temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Gateway.start(CONFIG) as client:
+    gateway = Gateway.start(CONFIG)
+    with gateway as client:
         client.call_tool("default", "add", {"a": 1, "b": 1})
         assert list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []

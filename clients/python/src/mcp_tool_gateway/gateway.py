@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pathlib
@@ -65,13 +66,15 @@ class Gateway:
     `async with` gives an `AsyncGatewayClient`. The program listens on a free port of 127.0.0.1, and ends with the servers that it has started.
     """
 
-    def __init__(self, process: subprocess.Popen[str], url: str, folder: tempfile.TemporaryDirectory[str], client: Mapping[str, Any]) -> None:
+    def __init__(self, process: subprocess.Popen[str], url: str, folder: str, client: Mapping[str, Any]) -> None:
         self.process = process
         self.url = url
         self._folder = folder
         self._client = client
         self._open: GatewayClient | None = None
         self._open_async: AsyncGatewayClient | None = None
+        self._starter = os.getpid()
+        atexit.register(self._stop_at_exit)
 
     @classmethod
     def start(
@@ -89,11 +92,12 @@ class Gateway:
         """Starts it with a configuration: a dict, or the path of a file; without one the gateway looks for a file as it always does. `data` is the folder of its log, which is
         a temporary one if absent, `port` 0 is any that is free, and `arguments` are more of those that `mcp-tool-gateway serve` takes. What else is given goes to the client."""
         program = checked(os.fspath(binary), f"binary={os.fspath(binary)!r}") if binary is not None else find_binary()
-        folder = tempfile.TemporaryDirectory(prefix="mcp-tool-gateway-", ignore_cleanup_errors=True)
+        # Not a TemporaryDirectory: that goes away with any process that was forked meanwhile.
+        folder = tempfile.mkdtemp(prefix="mcp-tool-gateway-")
         try:
-            command = [program, "serve", "--port", str(port), "--data", os.fspath(data) if data is not None else os.path.join(folder.name, "data")]
+            command = [program, "serve", "--port", str(port), "--data", os.fspath(data) if data is not None else os.path.join(folder, "data")]
             if isinstance(config, Mapping):
-                path = pathlib.Path(folder.name, "config.json")
+                path = pathlib.Path(folder, "config.json")
                 path.write_text(json.dumps(config))
                 command += ["--config", str(path)]
             elif config is not None:
@@ -101,7 +105,7 @@ class Gateway:
             command += arguments
             process, url = launch(command, {**os.environ, **(env or {})}, timeout)
         except BaseException:
-            folder.cleanup()
+            shutil.rmtree(folder, ignore_errors=True)
             raise
         return cls(process, url, folder, client)
 
@@ -114,8 +118,14 @@ class Gateway:
 
     def stop(self, timeout: float = 30) -> None:
         """Ends the program, and waits until it and its servers are gone."""
+        atexit.unregister(self._stop_at_exit)
         end(self.process, timeout)
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _stop_at_exit(self) -> None:
+        # For programs that end without `stop`; not for their forks, which end earlier.
+        if os.getpid() == self._starter:
+            self.stop()
 
     def __enter__(self) -> GatewayClient:
         try:

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""All tests of the Python client.
+
+    run_tests.py --install-only --cache FOLDER           installs the SDKs and checkers of tests/requirements-sdks.txt, and google-generativeai, once
+    run_tests.py --bin mcp-tool-gateway --fixture gateway-fixture --cache FOLDER
+    run_tests.py … --only sdks                           one part
+
+Two environments, because google-generativeai needs a protobuf that the others cannot have. Exit status: 0 good, 1 something fails, 77 with a line `NOT RUN: …` if what it needs cannot be had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "conformance"))
+from programs import Unusable, find_fixture, install_python_packages, print_table  # noqa: E402
+
+ENVIRONMENTS = {"sdks": HERE / "tests/requirements-sdks.txt", "legacy": ROOT / "conformance/oracles/requirements-legacy.txt"}
+SHOWN = ("openai", "anthropic", "google-genai", "mistralai", "cohere", "boto3", "ollama", "xai-sdk", "httpx", "httpx2", "mypy", "pyright", "google-generativeai")
+LIMIT = 600
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tests that run in one process."""
+
+    environment: str
+    command: tuple[str, ...]
+
+
+def pytest(*files: str) -> tuple[str, ...]:
+    return ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning", "--rootdir", "tests", *files)
+
+
+# The longest first, since two run at a time.
+PARTS = {
+    "types": Part("sdks", pytest("tests/test_types.py")),
+    "chaos": Part("sdks", pytest("-s", "tests/test_chaos.py")),
+    "sdks": Part("sdks", pytest("tests/test_sdks.py", "tests/test_xai.py", "tests/test_bytes.py", "tests/test_readme.py")),
+    "failures": Part("sdks", pytest("tests/test_failures.py", "tests/test_concurrency.py", "tests/test_gateway.py")),
+    "plan": Part("sdks", pytest("tests/test_plan.py", "tests/test_drift.py", "tests/test_parts.py", "tests/test_everything.py")),
+    "google-generativeai": Part("legacy", ("-W", "ignore", "tests/legacy_sdk.py", "--package", "src")),
+}
+
+
+def environment(cache: pathlib.Path, name: str) -> pathlib.Path:
+    """The folder of an environment, which is made anew when what it holds changes."""
+    digest = hashlib.sha256(ENVIRONMENTS[name].read_bytes() + sys.version.encode()).hexdigest()[:12]
+    return cache / f"{name}-{digest}"
+
+
+def install(cache: pathlib.Path) -> None:
+    cache.mkdir(parents=True, exist_ok=True)
+    for name, requirements in ENVIRONMENTS.items():
+        folder = environment(cache, name)
+        if (folder / "installed").exists():
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        install_python_packages(requirements, folder)
+        if name == "sdks":
+            # Its wrapper fetches the checker itself when it runs first.
+            run = subprocess.run([folder / "bin/python", "-m", "pyright", "--version"], env=variables(cache), capture_output=True, text=True)
+            if run.returncode != 0:
+                raise Unusable(f"pyright could not be installed: {run.stdout}{run.stderr}")
+        (folder / "installed").touch()
+
+
+def variables(cache: pathlib.Path) -> dict[str, str]:
+    return {**os.environ, "PYRIGHT_PYTHON_CACHE_DIR": str(cache / "pyright"), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1", "PYTHONPATH": "src"}
+
+
+def run(name: str, cache: pathlib.Path, more: dict[str, str]) -> tuple[str, bool, str, float]:
+    part = PARTS[name]
+    began = time.monotonic()
+    program = environment(cache, part.environment) / "bin/python"
+    process = subprocess.Popen(
+        [str(program), *part.command], cwd=HERE, env={**variables(cache), **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        said, _ = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said = process.communicate()[0] + f"\nnot finished after {LIMIT} seconds"
+    return name, process.returncode == 0, said, time.monotonic() - began
+
+
+def report(outcomes: list[tuple[str, bool, str, float]]) -> bool:
+    """Prints what was seen; whether anything failed."""
+    for name, passed, said, _ in outcomes:
+        if not passed:
+            print(f"FAILED: {name}\n{said}\n")
+    rows = [["part", "outcome", "seconds", "seen"]]
+    for name, passed, said, seconds in outcomes:
+        lines = [line for line in said.splitlines() if " passed" in line or "calls," in line or "hard tools" in line or "byte for byte" in line]
+        for line in lines or [""]:
+            rows.append([name, "ok" if passed else "FAILED", f"{seconds:.0f}", line.strip("= .")])
+    print_table(rows)
+    return not all(passed for _, passed, _, _ in outcomes)
+
+
+def print_versions(cache: pathlib.Path) -> None:
+    found = {}
+    for requirements in ENVIRONMENTS.values():
+        found |= dict(line.split("==") for line in requirements.read_text().splitlines() if "==" in line)
+    print(f"Python {sys.version.split()[0]}, " + ", ".join(f"{name} {found[name]}" for name in SHOWN) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, help="the gateway")
+    parser.add_argument("--fixture", type=pathlib.Path, help="the fixture's binary")
+    parser.add_argument("--cache", type=pathlib.Path, required=True, help="where the environments are")
+    parser.add_argument("--install-only", action="store_true")
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be given several times")
+    given = parser.parse_args()
+    cache = given.cache.resolve()
+    try:
+        install(cache)
+        if given.install_only:
+            return 0
+        if given.bin is None:
+            parser.error("--bin is needed")
+        fixture = find_fixture(given.fixture)
+    except Unusable as problem:
+        print(f"NOT RUN: {problem}")
+        return 77
+    print_versions(cache)
+    more = {"MCP_TOOL_GATEWAY_BIN": str(given.bin.resolve()), "GATEWAY_FIXTURE": str(fixture)}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda name: run(name, cache, more), given.only or PARTS))
+    return 1 if report(outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
