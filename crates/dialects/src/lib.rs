@@ -1,6 +1,4 @@
-//! Translates MCP tools, calls and results to and from every LLM provider's format.
-//!
-//! The crate is pure: no I/O, no async, no clock. Dialects are data; the code holds mechanisms only.
+#![doc = include_str!("../README.md")]
 
 pub mod arguments;
 pub mod check;

@@ -13,7 +13,8 @@
 //! # Ok::<(), &str>(())
 //! ```
 //!
-//! Why it exists is in `README.md`.
+//! Why it exists is in `README.md`. It is not a search engine for texts: it says whether an expression is found, not where, and it
+//! reads ECMA-262, not the syntax of other languages.
 
 mod expression;
 mod reader;

@@ -29,6 +29,7 @@ pub mod call;
 mod call_ids;
 pub mod canonical;
 pub mod capabilities;
+pub mod client;
 pub mod context;
 pub mod digest;
 pub mod failure;
@@ -51,4 +52,5 @@ pub mod system;
 pub mod turn;
 pub mod validators;
 
+pub use client::McpClient;
 pub use runtime::Runtime;

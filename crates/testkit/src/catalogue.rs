@@ -39,8 +39,8 @@ pub(crate) struct Page<'a> {
 
 #[derive(Deserialize)]
 struct Named<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -64,8 +64,9 @@ impl Catalogue {
         }
         let mut others = HashSet::new();
         for text in tools.get(builtin..).unwrap_or_default() {
-            let named: Named<'_> = serde_json::from_str(text).context("a tool has no name")?;
-            others.insert(named.name.into_owned());
+            let named: Named<'_> = serde_json::from_str(text).context("a tool is no object")?;
+            // One without a name is listed all the same: clients have to cope with it.
+            others.extend(named.name.map(Cow::into_owned));
         }
         Ok(Self { tools, others })
     }

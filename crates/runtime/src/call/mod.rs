@@ -45,10 +45,13 @@ const NEEDS_INPUT: &str = "the server needs input for this call, and the request
 /// The transport of plain HTTP callers.
 pub const PLAIN: &str = "http";
 
+/// The transport of programs that call the runtime itself.
+pub const LIBRARY: &str = "library";
+
 /// How a call came to us.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// `http`, `mcp` or `stdio`.
+    /// `http`, `mcp`, `stdio` or `library`.
     pub transport: &'static str,
     /// The provider whose model called, where one did.
     pub provider: Option<Arc<str>>,

@@ -29,7 +29,13 @@ impl ListLog {
         let servers = rendered.servers().join(",");
         // The same list with its report is kept beside the one without.
         if self.is_new(&(rendered.catalogue.version(), profile, &rendered.etag)) {
-            tracing::info!(count, servers, profile, withheld = quarantined, "Converted {count} tools.");
+            tracing::info!(
+                count,
+                servers,
+                profile,
+                withheld = quarantined,
+                "Converted {count} tools to {profile} format."
+            );
         }
         let Rendered { omitted, not_strict, .. } = *rendered;
         if omitted > 0 && self.is_new(&("omitted", profile, &rendered.etag)) {

@@ -333,13 +333,18 @@ impl Fleet {
         self.shared.memory.problem.as_deref()
     }
 
+    /// Begins to end all upstreams, calls in flight included, and waits for nothing: for destructors.
+    pub fn stop(&self) {
+        self.shared.stop.cancel();
+        self.shared.tasks.close();
+    }
+
     /// Ends all upstreams; calls in flight may finish until `deadline`. When this returns, no child is left.
     pub async fn shutdown(&self, deadline: Duration) {
         self.shared
             .drain_ms
             .store(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        self.shared.stop.cancel();
-        self.shared.tasks.close();
+        self.stop();
         self.shared.tasks.wait().await;
         self.shared.memory.save().await;
     }

@@ -34,7 +34,7 @@ mod write;
 pub use crate::wire::text::{escape_xml, render_written_results, render_xml_result};
 pub(crate) use arrange::Part;
 pub use ids::{IdMap, numbered_id};
-pub use mode::{ResultMode, UnknownMode, render_mode};
+pub use mode::{ResultMode, UnknownMode, first_text, render_mode};
 pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
 pub(crate) use piece::{Media, MediaKind, Source, split_data_url};
@@ -95,6 +95,7 @@ impl ResultOptions {
 
 /// Messages to append, and what is other in them than in the results.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RenderedResults {
     /// The messages, contents or items.
     pub messages: Vec<Value>,
@@ -117,6 +118,7 @@ pub struct ResultChange {
 
 /// What happened to a part of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResultFate {
     /// It stands in another message.
     Moved,

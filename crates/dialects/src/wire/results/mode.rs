@@ -10,6 +10,7 @@ use crate::dialect::Dialect;
 
 /// What a caller wants of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ResultMode {
     /// The result as it came.
     #[default]
@@ -29,6 +30,7 @@ pub enum ResultMode {
 /// No result mode has this name.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown result mode `{name}`; known: raw, parsed, first-text, joined, rich, provider")]
+#[non_exhaustive]
 pub struct UnknownMode {
     /// The name that was asked for.
     pub name: String,
@@ -84,7 +86,8 @@ fn parsed(result: &Value) -> Value {
     }
 }
 
-fn first_text(result: &Value) -> Value {
+/// The first block of a result if it is text, else its list of content.
+pub fn first_text(result: &Value) -> Value {
     let content = result.get("content");
     let first = content.and_then(|content| content.get(0));
     let text = first.filter(|block| block.get("type").is_some_and(|kind| kind == "text"));

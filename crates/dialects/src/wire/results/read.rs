@@ -16,6 +16,7 @@ const SURELY_EXACT: usize = 15;
 
 /// A result as it can be worked with.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ReadResult {
     /// The result.
     pub value: Value,
@@ -25,6 +26,7 @@ pub struct ReadResult {
 
 /// A part of a result that no [`Value`] can hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Substitution {
     /// JSON Pointer to it.
     pub path: String,
