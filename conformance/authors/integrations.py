@@ -20,7 +20,9 @@ def packages(gateway, folder):
     info = "mcp_tool_gateway-9.9.9.dist-info"
     command = "mcp_tool_gateway-9.9.9.data/scripts/mcp-tool-gateway"
     with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr(command, script)
+        executable = zipfile.ZipInfo(command)
+        executable.external_attr = 0o100755 << 16
+        archive.writestr(executable, script)
         archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: mcp-tool-gateway\nVersion: 9.9.9\n")
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in [*archive.namelist(), f"{info}/RECORD"]))
@@ -51,18 +53,20 @@ def try_action(gateway, python, broken, url, folder):
     index, tarball = packages(gateway, folder)
     # Only the stand-ins: whether the packages are published yet does not matter here.
     environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
+    environment["PATH"] = f"{index / 'package'}:{environment['PATH']}"
+    (index / "package/mcp-tool-gateway").symlink_to(gateway)
     tools = {"tools": [{"name": "text", "description": "Arguments that are text", "inputSchema": {"type": "string"}}]}
     (workspace / "tools.json").write_text(json.dumps(tools, indent=1))
     server = f"{sys.executable} {broken}"
     cases = [
         ("good command, pypi", {"command": f"{server} good", "version": "9.9.9"}, 0, "0 errors"),
         ("bad command, npm", {"command": f"{server} 'bad'", "installer": "npm", "version": f"file:{tarball}"}, 1, "schema"),
-        ("bad file", {"file": "tools.json", "to": "openai,gemini"}, 1, "tools.json:"),
-        ("bad, never fails", {"file": "tools.json", "fail_on": "never", "sarif": "out.sarif"}, 0, "tools.json:"),
-        ("good url", {"url": url}, 0, "0 errors"),
-        ("broken command", {"command": f"{server} exits"}, 2, "cannot read config.toml"),
-        ("nothing to check", {}, 2, "one of the inputs"),
-        ("two to check", {"file": "tools.json", "url": url}, 2, "2 are given"),
+        ("bad file", {"file": "tools.json", "to": "openai,gemini", "installer": "none"}, 1, "tools.json:"),
+        ("bad, never fails", {"file": "tools.json", "fail_on": "never", "sarif": "out.sarif", "installer": "none"}, 0, "tools.json:"),
+        ("good url", {"url": url, "installer": "none"}, 0, "0 errors"),
+        ("broken command", {"command": f"{server} exits", "installer": "none"}, 2, "cannot read config.toml"),
+        ("nothing to check", {"installer": "none"}, 2, "one of the inputs"),
+        ("two to check", {"file": "tools.json", "url": url, "installer": "none"}, 2, "2 are given"),
         ("unknown installer", {"file": "tools.json", "installer": "cargo"}, 2, "pypi, npm or none"),
     ]
     rows, failures = [], []
