@@ -135,7 +135,9 @@ mod tests {
         let headers = |host: &'static str, origin: Option<&'static str>| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, http::HeaderValue::from_static(host));
-            origin.map(|origin| headers.insert(ORIGIN, http::HeaderValue::from_static(origin)));
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, http::HeaderValue::from_static(origin));
+            }
             is_local(&headers)
         };
         assert!(headers("127.0.0.1:80", None) && headers("localhost:1", Some("http://localhost:3000")));

@@ -103,8 +103,9 @@ fn find<'t>(tools: &'t [CatalogueTool], name: &str) -> Result<&'t CatalogueTool>
     if let Some(tool) = tools.iter().find(|tool| &*tool.name == name) {
         return Ok(tool);
     }
-    let hint = did_you_mean(name, tools.iter().map(|tool| &*tool.name)).unwrap_or_default();
-    bail!("the server has no tool `{}`; {hint}", printable(name))
+    let hint = did_you_mean(name, tools.iter().map(|tool| &*tool.name));
+    let hint = hint.unwrap_or_else(|| "--tools alone records what it has".to_owned());
+    bail!("the server has no tool `{}`; {}", printable(name), printable(&hint))
 }
 
 async fn make_one(fleet: &Fleet, tool: &CatalogueTool, call: &ToolCall, timeout: Duration) -> Result<()> {

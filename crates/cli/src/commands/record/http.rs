@@ -23,7 +23,7 @@ use crate::runtime::EndSignals;
 use crate::terminal::{Form, output};
 
 /// Headers that concern one connection, not a message.
-const OF_A_CONNECTION: [HeaderName; 6] =
+static OF_A_CONNECTION: [HeaderName; 6] =
     [CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, ACCEPT_ENCODING, HeaderName::from_static("keep-alive")];
 /// How much of a refusal that is no message of MCP is recorded.
 const SHOWN: usize = 200;
@@ -137,7 +137,7 @@ impl Proxy {
                 Ok(Some(part)) if whole.len() + part.len() <= LONGEST_MESSAGE => whole.extend_from_slice(&part),
                 Ok(None) => break,
                 Ok(Some(_)) => return self.broken(&exchange, "its answer is too long to be recorded"),
-                Err(error) => return self.broken(&exchange, &format!("its answer breaks off: {error}")),
+                Err(error) => return self.broken(&exchange, &format!("its answer breaks off: {}", error.without_url())),
             }
         }
         let found = self.note_answer(&exchange, &whole);
