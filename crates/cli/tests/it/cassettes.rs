@@ -11,7 +11,8 @@ fn record(sandbox: &Sandbox) -> String {
     let calls = sandbox.folder().join("calls.jsonl");
     std::fs::write(&calls, "{\"name\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}}\n").unwrap();
     let (path, calls) = (path.to_str().unwrap().to_owned(), calls.to_str().unwrap().to_owned());
-    let recorded = sandbox.run(&ad_hoc(&["record", "--calls", &calls, &path], &words(&gateway_testkit::Fixture::stdio())));
+    let recorded = sandbox
+        .run(&ad_hoc(&["record", "--calls", &calls, &path], &words(&gateway_testkit::Fixture::stdio())));
     assert_eq!((recorded.status, recorded.stdout.as_str()), (0, ""), "{}", recorded.stderr);
     path
 }
@@ -31,7 +32,8 @@ fn a_recorded_server_answers_as_the_server_did() {
     let again = |arguments: &str| {
         sandbox.run(&["call", "--no-validate", "add", arguments, "--", binary, "replay", &path])
     };
-    let direct = sandbox.run(&ad_hoc(&["call", "add", r#"{"a": 1, "b": 2}"#], &words(&gateway_testkit::Fixture::stdio())));
+    let direct = sandbox
+        .run(&ad_hoc(&["call", "add", r#"{"a": 1, "b": 2}"#], &words(&gateway_testkit::Fixture::stdio())));
     let replayed = again(r#"{"b": 2, "a": 1.0}"#);
     assert_eq!((replayed.status, replayed.json()), (0, direct.json()), "{}", replayed.stderr);
     let other = again(r#"{"a": 1, "b": 3}"#);
@@ -56,5 +58,9 @@ fn what_cannot_be_recorded_or_replayed_is_refused() {
     refused(&["record", "/", "--", "cat"], "", "is a directory");
     refused(&["record", "nowhere/x.json", "--", "cat"], "", "writing the cassette nowhere/x.json");
     refused(&["record", "--tools", "x.json", "--", "no-such-program"], "", "no-such-program");
-    refused(&["record", "--calls", "-", "x.json", "--", "cat"], "{\"tool\": 1}", "standard input:1: a call is a line such as");
+    refused(
+        &["record", "--calls", "-", "x.json", "--", "cat"],
+        "{\"tool\": 1}",
+        "standard input:1: a call is a line such as",
+    );
 }

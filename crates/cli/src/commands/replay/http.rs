@@ -278,7 +278,8 @@ impl Session {
         let Some(stream) = &self.stream else { return };
         while let Some(event) = self.queue.pop_front() {
             if let Err(error) = stream.try_send(event) {
-                let (mpsc::error::TrySendError::Closed(event) | mpsc::error::TrySendError::Full(event)) = error;
+                let (mpsc::error::TrySendError::Closed(event) | mpsc::error::TrySendError::Full(event)) =
+                    error;
                 self.queue.push_front(event);
                 break;
             }
