@@ -303,7 +303,7 @@ impl Drop for Waiting {
 }
 
 fn event(text: &[u8]) -> Bytes {
-    [b"event: message\ndata: ", text, b"\n\n"].concat().into()
+    [b"event: message\ndata: ".as_slice(), text, b"\n\n"].concat().into()
 }
 
 fn refusal(status: StatusCode, id: &RawJson, error: &RpcError) -> Response<Parts> {
