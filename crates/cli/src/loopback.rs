@@ -63,8 +63,8 @@ impl Body for Parts {
 pub(crate) async fn listen(port: u16) -> Result<(TcpListener, SocketAddr)> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let listener = TcpListener::bind(address).await;
-    let listener =
-        listener.with_context(|| format!("listening on {address}; --port names another port, 0 a free one"))?;
+    let listener = listener
+        .with_context(|| format!("listening on {address}; --port names another port, 0 a free one"))?;
     let address = listener.local_addr().context("asking for the address that was bound")?;
     Ok((listener, address))
 }
@@ -89,13 +89,18 @@ where
             let work = work.clone();
             async move {
                 if !is_local(request.headers()) {
-                    return Ok::<_, Infallible>(plain(StatusCode::FORBIDDEN, "only programs on this machine may ask"));
+                    return Ok::<_, Infallible>(plain(
+                        StatusCode::FORBIDDEN,
+                        "only programs on this machine may ask",
+                    ));
                 }
                 Ok(work(request).await)
             }
         });
         // How a connection ends concerns only whoever opened it.
-        connections.spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await) });
+        connections.spawn(async move {
+            drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await)
+        });
     }
 }
 
@@ -135,7 +140,9 @@ mod tests {
         let headers = |host: &'static str, origin: Option<&'static str>| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, http::HeaderValue::from_static(host));
-            origin.map(|origin| headers.insert(ORIGIN, http::HeaderValue::from_static(origin)));
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, http::HeaderValue::from_static(origin));
+            }
             is_local(&headers)
         };
         assert!(headers("127.0.0.1:80", None) && headers("localhost:1", Some("http://localhost:3000")));

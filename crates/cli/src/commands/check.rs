@@ -112,8 +112,7 @@ impl Check {
             }
             let catalogue = fleet.catalogue();
             let read = |tool: &CatalogueTool| Ok(GivenTool::parse(tool.definition.as_str())?);
-            let mut tools: Vec<GivenTool> =
-                catalogue.tools().iter().map(read).collect::<Result<_>>()?;
+            let mut tools: Vec<GivenTool> = catalogue.tools().iter().map(read).collect::<Result<_>>()?;
             // The catalogue leaves out what nobody can use, which is what its author has to know first.
             let malformed = fleet.health().into_iter().flat_map(|health| health.malformed_tools);
             for lost in malformed.filter(|tool| tool.withheld == Withheld::FromAll) {

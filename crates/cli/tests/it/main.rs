@@ -7,6 +7,7 @@ mod arguments;
 mod attacks;
 mod call;
 mod calls;
+mod cassettes;
 mod chat;
 mod check;
 mod config;

@@ -103,6 +103,8 @@ fn help_names_every_command_and_the_exit_statuses() {
         "logs",
         "convert",
         "check",
+        "record",
+        "replay",
         "demo",
         "dialects",
         "tokens",

@@ -44,11 +44,11 @@ use bytes::Bytes;
 use gateway_privacy::Counts;
 use serde::de::IgnoredAny;
 
+pub(crate) use self::rules::Rules;
 pub use self::{
     document::{RedactedJson, Redactor},
     personal::PersonalData,
 };
-pub(crate) use self::rules::Rules;
 use crate::{
     error::StoreError,
     record::{CallRecord, Outcome},

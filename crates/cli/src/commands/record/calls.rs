@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use gateway_protocol::{RawJson, printable};
-use gateway_upstream::{CallOptions, CatalogueTool, ConnectMode, Endpoint, Fleet, FleetOptions, HttpMode, UpstreamSpec};
+use gateway_upstream::{
+    CallOptions, CatalogueTool, ConnectMode, Endpoint, Fleet, FleetOptions, HttpMode, UpstreamSpec,
+};
 use serde::Deserialize;
 
 use super::Record;
@@ -33,8 +35,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<ToolCall>> {
     let read = |(index, line): (usize, &str)| {
         let place = format!("{name}:{}", index + 1);
         check_unrepeated(&place, line)?;
-        let call: ToolCall = serde_json::from_str(line)
-            .with_context(|| format!("{place}: a call is a line such as {{\"name\": \"add\", \"arguments\": {{\"a\": 1}}}}"))?;
+        let call: ToolCall = serde_json::from_str(line).with_context(|| {
+            format!("{place}: a call is a line such as {{\"name\": \"add\", \"arguments\": {{\"a\": 1}}}}")
+        })?;
         if call.arguments.as_ref().is_some_and(|arguments| !arguments.as_bytes().starts_with(b"{")) {
             bail!("{place}: the arguments of `{}` are no JSON object", call.name);
         }
@@ -52,7 +55,9 @@ pub(super) async fn over_stdio(
 ) -> Result<Outcome> {
     let own = std::env::current_exe().context("finding this program")?;
     let Some(own) = own.to_str() else { bail!("the path of this program is no text: {}", own.display()) };
-    let Some(out) = record.out.to_str() else { bail!("the path of the cassette is no text: {}", record.out.display()) };
+    let Some(out) = record.out.to_str() else {
+        bail!("the path of the cassette is no text: {}", record.out.display())
+    };
     let mut words = vec!["record".to_owned()];
     words.extend(record.redact.iter().map(|key| format!("--redact={key}")));
     words.extend([out.to_owned(), "--".to_owned(), command.to_owned()]);
@@ -103,8 +108,9 @@ fn find<'t>(tools: &'t [CatalogueTool], name: &str) -> Result<&'t CatalogueTool>
     if let Some(tool) = tools.iter().find(|tool| &*tool.name == name) {
         return Ok(tool);
     }
-    let hint = did_you_mean(name, tools.iter().map(|tool| &*tool.name)).unwrap_or_default();
-    bail!("the server has no tool `{}`; {hint}", printable(name))
+    let hint = did_you_mean(name, tools.iter().map(|tool| &*tool.name));
+    let hint = hint.unwrap_or_else(|| "--tools alone records what it has".to_owned());
+    bail!("the server has no tool `{}`; {}", printable(name), printable(&hint))
 }
 
 async fn make_one(fleet: &Fleet, tool: &CatalogueTool, call: &ToolCall, timeout: Duration) -> Result<()> {

@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use gateway_cassette::Channel;
 use gateway_protocol::{Incoming, RequestId, RpcError, SseParser, code, header};
-use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING};
+use http::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use reqwest::{Client, Url, redirect};
 use tokio::net::TcpListener;
@@ -23,8 +25,14 @@ use crate::runtime::EndSignals;
 use crate::terminal::{Form, output};
 
 /// Headers that concern one connection, not a message.
-const OF_A_CONNECTION: [HeaderName; 6] =
-    [CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, ACCEPT_ENCODING, HeaderName::from_static("keep-alive")];
+static OF_A_CONNECTION: [HeaderName; 6] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    HOST,
+    TRANSFER_ENCODING,
+    ACCEPT_ENCODING,
+    HeaderName::from_static("keep-alive"),
+];
 /// How much of a refusal that is no message of MCP is recorded.
 const SHOWN: usize = 200;
 
@@ -63,7 +71,9 @@ impl Proxy {
         let client = builder.build().context("making an HTTP client")?;
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let (Ok(key), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) else {
+            let (Ok(key), Ok(value)) =
+                (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
+            else {
                 bail!("the header `{name}` has characters that no header may have");
             };
             map.insert(key, value);
@@ -76,17 +86,24 @@ impl Proxy {
         let state = &self.0;
         let (head, body) = request.into_parts();
         if head.uri.path() != state.url.path() {
-            return loopback::plain(StatusCode::NOT_FOUND, format!("the server is at {}\n", state.url.path()));
+            return loopback::plain(
+                StatusCode::NOT_FOUND,
+                format!("the server is at {}\n", state.url.path()),
+            );
         }
         let Some(body) = loopback::whole_body(body).await else {
-            return loopback::plain(StatusCode::PAYLOAD_TOO_LARGE, "the message is too long to be recorded\n");
+            return loopback::plain(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the message is too long to be recorded\n",
+            );
         };
         let exchange = self.note_request(&head.method, &head.headers, &body);
         let mut headers = without_connection(&head.headers);
         // The server would take it for a page of ours.
         headers.remove(ORIGIN);
         headers.extend(state.headers.clone());
-        let sent = state.client.request(head.method, state.url.clone()).headers(headers).body(body).send().await;
+        let sent =
+            state.client.request(head.method, state.url.clone()).headers(headers).body(body).send().await;
         match sent {
             Ok(response) => self.answer(exchange, response).await,
             Err(error) => {
@@ -134,10 +151,14 @@ impl Proxy {
         let mut whole = Vec::new();
         loop {
             match answer.chunk().await {
-                Ok(Some(part)) if whole.len() + part.len() <= LONGEST_MESSAGE => whole.extend_from_slice(&part),
+                Ok(Some(part)) if whole.len() + part.len() <= LONGEST_MESSAGE => {
+                    whole.extend_from_slice(&part)
+                }
                 Ok(None) => break,
                 Ok(Some(_)) => return self.broken(&exchange, "its answer is too long to be recorded"),
-                Err(error) => return self.broken(&exchange, &format!("its answer breaks off: {error}")),
+                Err(error) => {
+                    return self.broken(&exchange, &format!("its answer breaks off: {}", error.without_url()));
+                }
             }
         }
         let found = self.note_answer(&exchange, &whole);
@@ -152,7 +173,12 @@ impl Proxy {
         response
     }
 
-    async fn pass_events(self, exchange: Exchange, mut answer: reqwest::Response, sender: mpsc::Sender<Bytes>) {
+    async fn pass_events(
+        self,
+        exchange: Exchange,
+        mut answer: reqwest::Response,
+        sender: mpsc::Sender<Bytes>,
+    ) {
         let mut events = SseParser::new(LONGEST_MESSAGE);
         loop {
             let part = tokio::select! {
@@ -177,7 +203,9 @@ impl Proxy {
     }
 
     fn note_answer(&self, exchange: &Exchange, text: &[u8]) -> Vec<Incoming> {
-        self.0.tape.messages(text, |recorder, message| recorder.server(exchange.peer, &exchange.channel, message))
+        self.0
+            .tape
+            .messages(text, |recorder, message| recorder.server(exchange.peer, &exchange.channel, message))
     }
 
     /// Notes that requests were refused without a message of MCP.

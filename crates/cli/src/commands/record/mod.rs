@@ -73,7 +73,8 @@ impl Record {
                 block_on_threads(None, stdio::record(tape, &command, &args))
             }
             Endpoint::Http { url, headers, .. } => {
-                let secrets: Vec<&str> = headers.values().flat_map(|value| value.split_whitespace()).collect();
+                let secrets: Vec<&str> =
+                    headers.values().flat_map(|value| value.split_whitespace()).collect();
                 let tape = tape::Tape::create(&self.out, "http", &self.redact, &secrets)?;
                 let proxy = http::Proxy::new(tape, &url, &headers)?;
                 let calls = is_client.then(|| calls.unwrap_or_default());

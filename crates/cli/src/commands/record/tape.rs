@@ -61,7 +61,11 @@ impl Tape {
     }
 
     /// Gives the recorder each message of a text: one, or a list of them. What is no message is not recorded.
-    pub(super) fn messages(&self, text: &[u8], mut take: impl FnMut(&mut Recorder, &Incoming)) -> Vec<Incoming> {
+    pub(super) fn messages(
+        &self,
+        text: &[u8],
+        mut take: impl FnMut(&mut Recorder, &Incoming),
+    ) -> Vec<Incoming> {
         let texts: Vec<Vec<u8>> = match serde_json::from_slice::<Vec<Box<RawValue>>>(text) {
             Ok(batch) => batch.into_iter().map(|one| one.get().as_bytes().to_vec()).collect(),
             Err(_) => vec![text.to_vec()],

@@ -86,7 +86,7 @@ async fn answer(state: Arc<State>, request: Request<hyper::body::Incoming>) -> R
             let Some(body) = loopback::whole_body(body).await else {
                 return plain(StatusCode::PAYLOAD_TOO_LARGE, "the message is too long\n");
             };
-            post(&state, session, body).await
+            post(&state, session, body)
         }
         (Method::GET, Some(session)) => Session::open_stream(&session),
         (Method::DELETE, Some(_)) => {
@@ -101,7 +101,7 @@ fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(&header::SESSION).map(|id| id.to_str().unwrap_or_default())
 }
 
-async fn post(state: &Arc<State>, session: Option<Arc<Mutex<Session>>>, body: Bytes) -> Response<Parts> {
+fn post(state: &Arc<State>, session: Option<Arc<Mutex<Session>>>, body: Bytes) -> Response<Parts> {
     let message = match parse_strict_message(body) {
         Ok(message) => message,
         Err(error) => {
@@ -114,9 +114,9 @@ async fn post(state: &Arc<State>, session: Option<Arc<Mutex<Session>>>, body: By
     match message {
         Incoming::Request(request) if request.method == method::INITIALIZE && !state.tape.is_modern() => {
             let (id, session) = state.open();
-            let mut response = Session::answer(&session, &request, ErrorStatus::Ok).await;
+            let mut response = Session::answer(&session, &request, ErrorStatus::Ok);
             if let Ok(id) = HeaderValue::from_str(&id) {
-                response.headers_mut().insert(header::SESSION, id);
+                response.headers_mut().insert(&header::SESSION, id);
             }
             response
         }
@@ -126,7 +126,7 @@ async fn post(state: &Arc<State>, session: Option<Arc<Mutex<Session>>>, body: By
                 (false, true) => ErrorStatus::Modern,
                 (false, false) => ErrorStatus::BadRequest,
             };
-            Session::answer(&session, &request, status).await
+            Session::answer(&session, &request, status)
         }
         Incoming::Notification(notification) => {
             let mut session = lock(&session);
@@ -200,7 +200,7 @@ impl Session {
     }
 
     /// Answers a request: as JSON if the first message is the answer, else as a stream of events.
-    async fn answer(session: &Arc<Mutex<Self>>, request: &McpRequest, status: ErrorStatus) -> Response<Parts> {
+    fn answer(session: &Arc<Mutex<Self>>, request: &McpRequest, status: ErrorStatus) -> Response<Parts> {
         let (sender, mut outputs) = mpsc::channel(WAITING);
         let exchange = {
             let mut locked = lock(session);
@@ -278,7 +278,8 @@ impl Session {
         let Some(stream) = &self.stream else { return };
         while let Some(event) = self.queue.pop_front() {
             if let Err(error) = stream.try_send(event) {
-                let (mpsc::error::TrySendError::Closed(event) | mpsc::error::TrySendError::Full(event)) = error;
+                let (mpsc::error::TrySendError::Closed(event) | mpsc::error::TrySendError::Full(event)) =
+                    error;
                 self.queue.push_front(event);
                 break;
             }
@@ -302,7 +303,7 @@ impl Drop for Waiting {
 }
 
 fn event(text: &[u8]) -> Bytes {
-    [b"event: message\ndata: ", text, b"\n\n"].concat().into()
+    [b"event: message\ndata: ".as_slice(), text, b"\n\n"].concat().into()
 }
 
 fn refusal(status: StatusCode, id: &RawJson, error: &RpcError) -> Response<Parts> {

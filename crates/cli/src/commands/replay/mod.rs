@@ -38,6 +38,10 @@ impl Replay {
         let (name, text) = read_text(Some(&self.cassette))?;
         let cassette = Cassette::parse(&text).with_context(|| name)?;
         let tape = Arc::new(Tape::from(cassette));
-        if self.http { block_on_threads(None, http::serve(tape, self.port)) } else { block_on_threads(None, stdio::serve(tape)) }
+        if self.http {
+            block_on_threads(None, http::serve(tape, self.port))
+        } else {
+            block_on_threads(None, stdio::serve(tape))
+        }
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use gateway_cassette::{Output, Player, Tape};
-use gateway_protocol::{Incoming, Line, LineSplitter, RawJson, RpcError, code, parse_strict_message, write_error};
+use gateway_protocol::{
+    Incoming, Line, LineSplitter, RawJson, RpcError, code, parse_strict_message, write_error,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::Outcome;
