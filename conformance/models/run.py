@@ -53,7 +53,7 @@ CLIENTS = {
     "openai responses": Sdk("responses", "openai", ("BadRequestError", "400"), "string does not match pattern"),
     "anthropic": Sdk("messages", "anthropic", ("BadRequestError", "400"), "tools.0.custom.name: String should match pattern"),
     "google-genai": Sdk("generate-content", "google-genai", ("ClientError", "400"), "Invalid function name."),
-    "google-generativeai": Sdk("generate-content", "google-generativeai", ("InvalidArgument", "400"), "Invalid function name.", "legacy"),
+    "google-generativeai": Sdk("generate-content", "google-generativeai", ("BadRequest", "400"), "Invalid function name.", "legacy"),
     "mistralai": Sdk("mistral", "mistralai", ("SDKError", "400"), "Function name was a b but must be"),
     "cohere": Sdk("cohere", "cohere", ("UnprocessableEntityError", "422"), "unknown field: parameter 'strict' is not a valid field"),
     "boto3": Sdk("converse", "boto3", ("ValidationException", "ValidationException"), "must be one of the following: object"),

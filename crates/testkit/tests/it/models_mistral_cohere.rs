@@ -109,7 +109,7 @@ async fn cohere_says_its_plan_before_calls() {
     );
 }
 
-fn call(id: &str, arguments: Value) -> Value {
+fn call(id: &str, arguments: &Value) -> Value {
     let function = json!({"name": "add", "arguments": arguments});
     json!({"role": "assistant", "content": "", "tool_calls": [{"id": id, "function": function}]})
 }
@@ -158,21 +158,21 @@ fn mistrals_conversations() {
     let refused = |messages: &[Value], words: &str| check(Wire::Mistral, &body(messages), words);
     let (one, other) = ("abcDEF123", "abcDEF124");
     let good =
-        [user.clone(), call(one, json!({"a": 1})), result(one), call(other, json!("{}")), result(other)];
+        [user.clone(), call(one, &json!({"a": 1})), result(one), call(other, &json!("{}")), result(other)];
     assert_eq!(gateway_testkit::models::check_history(Wire::Mistral, &body(&good)), Ok(()));
     refused(
-        &[user.clone(), call("call_1", json!("{}")), result("call_1")],
+        &[user.clone(), call("call_1", &json!("{}")), result("call_1")],
         "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
     );
-    refused(&[user.clone(), call(one, json!("{}"))], "Not the same number of function calls and responses");
+    refused(&[user.clone(), call(one, &json!("{}"))], "Not the same number of function calls and responses");
     refused(&[user.clone(), result(one)], "Unexpected role 'tool' after role 'user'");
-    refused(&[user.clone(), call(one, json!("{}")), result(other)], "Unexpected tool call id abcDEF124");
+    refused(&[user.clone(), call(one, &json!("{}")), result(other)], "Unexpected tool call id abcDEF124");
     refused(
-        &[user.clone(), call(one, json!("{}")), result(one), result(one)],
+        &[user.clone(), call(one, &json!("{}")), result(one), result(one)],
         "Duplicate tool call id abcDEF123 in tool results",
     );
     refused(
-        &[user.clone(), call(one, json!("{}")), result(one), json!({"role": "system", "content": "s"})],
+        &[user.clone(), call(one, &json!("{}")), result(one), json!({"role": "system", "content": "s"})],
         "Unexpected role 'system' after role 'tool'",
     );
     refused(&[user.clone(), json!({"role": "assistant", "content": ""})], "either content or tool_calls");

@@ -179,7 +179,7 @@ pub(crate) fn question(wire: Wire, streamed: bool) -> (String, Value) {
     let messages = json!([{"role": "user", "content": "What is 15 + 27?"}]);
     let chat = json!({"model": model, "messages": messages, "stream": streamed});
     match wire {
-        Wire::Chat | Wire::Argo | Wire::Functions => (path("/v1/chat/completions"), chat),
+        Wire::Chat | Wire::Argo | Wire::Functions | Wire::Mistral => (path("/v1/chat/completions"), chat),
         Wire::Dial => (path("/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"), chat),
         Wire::Responses => {
             (path("/v1/responses"), json!({"model": model, "input": messages, "stream": streamed}))
@@ -194,7 +194,6 @@ pub(crate) fn question(wire: Wire, streamed: bool) -> (String, Value) {
             let verb = if streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
             (format!("/v1beta/models/{model}:{verb}"), contents)
         }
-        Wire::Mistral => (path("/v1/chat/completions"), chat),
         Wire::Cohere => (path("/v2/chat"), chat),
         Wire::Converse => {
             let messages = json!([{"role": "user", "content": [{"text": "What is 15 + 27?"}]}]);
