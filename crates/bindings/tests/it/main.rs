@@ -32,7 +32,8 @@ fn every_operation_is_the_same_over_values_and_texts() {
     let report = check(Operation::Convert, json!([add()]), json!({"to": "openai", "report": true})).unwrap();
     assert_eq!(report["report"][0]["wireName"], "add");
     let report = check(Operation::Check, json!({"tools": [add()]}), json!({"to": "gemini,openai"})).unwrap();
-    assert_eq!(report["findings"][0]["rule"], "description-missing");
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["rule"] == "description-missing"), "{findings:?}");
     let schema = json!({"type": "string", "format": "uri"});
     let schema = check(Operation::Transform, schema, json!({"to": "universal"})).unwrap();
     assert_eq!(schema, json!({"type": "string", "description": "{\"format\":\"uri\"}"}));
