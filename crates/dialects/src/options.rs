@@ -47,6 +47,7 @@ impl Options {
 
 /// Which objects can carry properties that they do not declare, in dialects that must close objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Open {
     /// Those whose schema invites them: `additionalProperties`, `patternProperties`, no properties at all.
     #[default]
@@ -57,6 +58,7 @@ pub enum Open {
 
 /// Whether strict forms are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Strict {
     /// As the dialect's name says.
     #[default]
@@ -90,6 +92,7 @@ pub struct Budget {
 
 /// How many tokens a lowered schema may take. What would take more is written out less far, and the rest travels as JSON text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Growth {
     /// Twice as many as the original and 300; half as many again and 1,500 if that is less.
     #[default]

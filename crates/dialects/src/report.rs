@@ -9,6 +9,7 @@ use crate::tokens::value_bytes;
 /// What became of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Fate {
     /// It says the same elsewhere.
     Kept,
@@ -132,6 +133,7 @@ pub struct Changes<'a> {
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Change<'c> {
     /// JSON Pointer into the original input schema, to the node that had the keyword.
     pub path: String,

@@ -6,6 +6,7 @@ use crate::json::Json;
 
 /// Estimated tokens before and after translation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Tokens {
     /// The MCP tool's name, description and schema.
     pub before: usize,

@@ -49,6 +49,7 @@ enum Role {
 
 /// A transformed schema.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TransformedSchema<'a> {
     /// The schema; `None` if the dialect wants none where there are no parameters.
     pub schema: Option<Value>,

@@ -54,6 +54,7 @@ pub struct Translator {
 
 /// A translated list.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Translation<'a> {
     /// One entry for each tool that was given, in order.
     pub tools: Vec<ToolTranslation<'a>>,
@@ -63,6 +64,7 @@ pub struct Translation<'a> {
 
 /// One translated tool.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ToolTranslation<'a> {
     /// The MCP name; empty if the tool has none.
     pub name: &'a str,

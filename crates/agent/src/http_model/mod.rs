@@ -115,7 +115,7 @@ impl HttpModel {
             ..ModelRequest::new(&self.model, ask.conversation)
         };
         let rendered = render_request(&self.dialects.usual, &request);
-        let RenderedRequest { body, ignored } =
+        let RenderedRequest { body, ignored, .. } =
             rendered.map_err(|error| ModelFailure::Request(error.to_string()))?;
         let response = self.send_with_patience(body.into(), ask.stream).await?;
         let protocol = self.dialects.usual.messages.protocol;

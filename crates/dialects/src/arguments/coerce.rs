@@ -55,6 +55,7 @@ impl CoercionRule {
 
 /// One value that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Coercion {
     /// Where in the arguments, as a JSON Pointer.
     pub path: String,

@@ -33,6 +33,7 @@ impl Arguments {
 
 /// What to do with arguments that are not a JSON object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BadArguments {
     /// Refuse them.
     #[default]

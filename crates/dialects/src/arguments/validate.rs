@@ -22,6 +22,7 @@ const FEW_STATES: u64 = 10_000_000;
 
 /// A part of the schema that could not be used as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Omission {
     /// Where it stands in the schema, as a JSON Pointer; empty for the whole schema.
     pub path: String,

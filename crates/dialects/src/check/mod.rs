@@ -64,6 +64,7 @@ impl Level {
 
 /// One thing to look at.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// How much it matters.
     pub level: Level,
@@ -117,6 +118,7 @@ impl Finding {
 
 /// What one dialect makes of one tool.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Cell {
     /// The dialect.
     pub dialect: String,
@@ -160,6 +162,7 @@ impl Status {
 
 /// Changes by fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// Said in a description.
     pub described: usize,
@@ -173,6 +176,7 @@ pub struct Counts {
 
 /// One change, on its own feet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ChangeRow {
     /// JSON Pointer into the schema.
     pub path: String,
@@ -188,6 +192,7 @@ pub struct ChangeRow {
 
 /// One tool in all dialects.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct ToolRow {
     /// The tool's name.
     pub name: String,
@@ -200,6 +205,7 @@ pub struct ToolRow {
 
 /// One dialect over all tools.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct DialectRow {
     /// The dialect.
     pub dialect: String,
@@ -217,6 +223,7 @@ pub struct DialectRow {
 
 /// Findings by level.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Totals {
     /// How many tools there are.
     pub tools: usize,
@@ -230,6 +237,7 @@ pub struct Totals {
 
 /// What was counted but not listed, because the report would be too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Truncated {
     /// Changes of tools.
     pub changes: usize,
@@ -239,6 +247,7 @@ pub struct Truncated {
 
 /// Everything that `check` has to say.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// What the list is called.
     pub file: String,

@@ -6,6 +6,7 @@ use super::Level;
 
 /// One thing that is looked for.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// Its name for programs.
     pub id: &'static str,

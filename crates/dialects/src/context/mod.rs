@@ -32,6 +32,7 @@ use parameters::Parameters;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Detail {
     /// One line per tool: its signature and the first sentence of its description.
     Concise,

@@ -9,6 +9,7 @@ use super::providers::{Family, PROVIDERS, Route, provider_named};
 /// Who serves a model, and what it can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct DetectedModel {
     /// Who serves it; `unknown` if no rule knows it.
     pub provider: String,

@@ -10,6 +10,7 @@ use super::rules::yes;
 /// How calls and results travel.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct MessageRules {
     /// Which API carries them.
     pub protocol: Protocol,
@@ -113,6 +114,7 @@ impl MessageRules {
 
 /// Where the media of a result go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Placements {
     /// Images.
     pub images: Placement,
@@ -125,6 +127,7 @@ pub struct Placements {
 /// Where one kind of media goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Placement {
     /// Into the result.
     Result,
@@ -138,6 +141,7 @@ pub enum Placement {
 /// Other placements for some models.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct MediaVariant {
     /// Model ids, lower case, without a vendor's prefix; with the wildcards `*` and `?`.
     pub models: Vec<String>,
@@ -152,6 +156,7 @@ pub struct MediaVariant {
 /// How the text of an embedded resource is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ResourceStyle {
     /// As text below a line with the address.
     #[default]
@@ -163,6 +168,7 @@ pub enum ResourceStyle {
 /// How a failed call is marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ErrorStyle {
     /// By the first word of the text.
     #[default]
@@ -176,6 +182,7 @@ pub enum ErrorStyle {
 /// What stands for a result without content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum EmptyStyle {
     /// A few words that say so.
     #[default]
@@ -189,6 +196,7 @@ pub enum EmptyStyle {
 /// How `structuredContent` is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum StructuredStyle {
     /// As JSON text.
     #[default]
@@ -202,6 +210,7 @@ pub enum StructuredStyle {
 /// What the content of an assistant message is when it only calls tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SilentContent {
     /// `null`
     #[default]
@@ -215,6 +224,7 @@ pub enum SilentContent {
 /// Which assistant messages take the model's reasoning back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ReasoningScope {
     /// All.
     #[default]

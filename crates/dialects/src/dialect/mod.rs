@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 /// One provider's wire format and rules.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Dialect {
     /// The name by which callers choose it.
     pub name: String,

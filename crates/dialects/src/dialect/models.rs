@@ -8,6 +8,7 @@ use super::{Dialect, DialectError, Dialects, Notations, TextCalls};
 
 /// What a model id chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Choice {
     /// The dialect's name.
     pub dialect: String,

@@ -259,6 +259,7 @@ impl Serialize for TextCalls {
 /// A word names no notation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` is no notation of calls in text; known: off, auto, {}", known.join(", "))]
+#[non_exhaustive]
 pub struct UnknownNotation {
     /// The word.
     pub word: String,

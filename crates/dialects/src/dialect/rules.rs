@@ -12,6 +12,7 @@ pub(super) const fn yes() -> bool {
 /// How a schema is lowered, with the rules that only this mechanism has.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "lowering", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Lowering {
     /// The schema stays as it came.
     None,
@@ -35,6 +36,7 @@ impl Lowering {
 /// What happens to one keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// The provider takes it and the model sees it.
     Keep,
@@ -48,6 +50,7 @@ pub enum Verdict {
 
 /// Verdicts for all keywords.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Verdicts {
     known: [Verdict; Keyword::COUNT],
     /// Keywords that no specification knows.
@@ -101,6 +104,7 @@ impl<'de> Deserialize<'de> for Verdicts {
 /// How null is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum NullStyle {
     /// `"type": ["string", "null"]`, or a branch `{"type":"null"}` where there is no type.
     #[default]
@@ -116,6 +120,7 @@ pub enum NullStyle {
 /// How local references are said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum RefStyle {
     /// `$ref` with any siblings, anywhere.
     #[default]
@@ -129,6 +134,7 @@ pub enum RefStyle {
 /// How `additionalProperties` may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Additional {
     /// As in JSON Schema.
     #[default]
@@ -146,6 +152,7 @@ pub enum Additional {
 /// Which objects without properties are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum EmptyObject {
     /// All.
     #[default]
@@ -159,6 +166,7 @@ pub enum EmptyObject {
 /// Whether there is `anyOf`, and what may stand beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum AnyOfStyle {
     /// Anything.
     #[default]
@@ -174,6 +182,7 @@ pub enum AnyOfStyle {
 /// How an unrestricted value is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Anything {
     /// `{}`
     #[default]
@@ -189,6 +198,7 @@ pub enum Anything {
 /// The style of constraints in descriptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum TextStyle {
     /// `Constraints: text must be at least 5 characters long; …`
     #[default]
@@ -219,6 +229,7 @@ impl TextStyle {
 /// What becomes of `default`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Defaults {
     /// Stays a keyword.
     #[default]
@@ -238,6 +249,7 @@ impl Defaults {
 /// Formats that a dialect takes, by type; absent, or `*` among them: any.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct Formats {
     /// For strings.
     pub string: Option<Vec<String>>,
@@ -250,6 +262,7 @@ pub struct Formats {
 /// A dialect's schema language: the mechanism with its own rules, and the rules that both mechanisms follow.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct SchemaRules {
     /// The mechanism.
     #[serde(flatten)]
@@ -314,6 +327,7 @@ impl SchemaRules {
 /// Rules that only `edit` follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default)]
+#[non_exhaustive]
 pub struct EditRules {
     /// Whether bounds of integers must be whole numbers.
     pub whole_bounds: bool,
@@ -324,6 +338,7 @@ pub struct EditRules {
 /// Rules that only `rebuild` follows.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default)]
+#[non_exhaustive]
 pub struct RebuildRules {
     /// Whether every property of an object must be required.
     pub all_required: bool,

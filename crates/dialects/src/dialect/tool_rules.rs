@@ -7,6 +7,7 @@ use super::rules::yes;
 /// How a tool definition is wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ToolShape {
     /// `{"type":"function","function":{name, description, parameters}}`
     Function,
@@ -25,6 +26,7 @@ pub enum ToolShape {
 /// What the `strict` member of a tool definition holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum StrictField {
     /// The definition has no such member.
     #[default]
@@ -38,6 +40,7 @@ pub enum StrictField {
 /// How a tool definition is written.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ToolRules {
     /// The wrapper.
     pub shape: ToolShape,
@@ -83,6 +86,7 @@ fn tools() -> String {
 /// What becomes of `required: []`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum EmptyRequired {
     /// As it came.
     #[default]
@@ -104,6 +108,7 @@ impl EmptyRequired {
 /// Which texts are legal names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct NameRule {
     /// Legal characters besides letters and digits of ASCII; absent: any character is legal.
     pub punctuation: Option<String>,
@@ -121,6 +126,7 @@ pub struct NameRule {
 /// Counts that a provider refuses to go beyond; 0 means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct Limits {
     /// Tools per request.
     pub tools: usize,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Which regular expressions are taken, each style fewer than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PatternStyle {
     /// Any.
     #[default]

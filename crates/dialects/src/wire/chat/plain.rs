@@ -12,6 +12,7 @@ use crate::wire::object::object;
 /// A single call as Chat Completions has it: an id, a name, and arguments as text. Most calls are just that. Whatever else a
 /// model may say is no `PlainCall` and is read by [`parse_reply`](crate::calls::parse_reply), which reads these too.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PlainCall {
     id: String,
     function: Function,

@@ -7,6 +7,7 @@ use crate::wire::text::to_text;
 
 /// What becomes of calls and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TransferMode {
     /// They are written as the dialect has them.
     #[default]

@@ -76,6 +76,7 @@ impl<'a> ModelRequest<'a> {
 
 /// A request, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RenderedRequest {
     /// The body, as JSON.
     pub body: Vec<u8>,
@@ -86,6 +87,7 @@ pub struct RenderedRequest {
 /// Why there is no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("models cannot be asked in the format of dialect `{dialect}`; choose one of {known}")]
+#[non_exhaustive]
 pub struct NoRequests {
     /// The dialect.
     pub dialect: String,
