@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::engine::{dialects, translator, warnings};
 use crate::error::EngineError;
-use crate::operation::shielded;
 use crate::settings::{Choice, Settings};
+use crate::shield::shielded;
 
 /// Translates tools, with options that were read once.
 #[derive(Clone, Debug)]

@@ -23,6 +23,7 @@ mod history;
 mod operation;
 mod results;
 mod settings;
+mod shield;
 mod stream;
 mod toolset;
 

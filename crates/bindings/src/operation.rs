@@ -1,7 +1,5 @@
 //! Operations by name, over values and over texts.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use gateway_dialects::ToolDocument;
 use serde_json::Value;
 
@@ -12,6 +10,7 @@ use crate::error::EngineError;
 use crate::history::convert_history;
 use crate::results::{render, render_text};
 use crate::settings::Settings;
+use crate::shield::shielded;
 
 /// What the engine can do in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,11 +109,4 @@ fn detect_model(input: &Value, mut settings: Settings) -> Result<Value, EngineEr
     let id = input.as_str().ok_or_else(|| EngineError::invalid("the model's id must be a string"))?;
     serde_json::to_value(dialects().detect(id, provider.as_deref()))
         .map_err(|error| EngineError::internal(format!("writing what is known of the model: {error}")))
-}
-
-/// Lets no panic into a language that knows none. Nothing that the work has in its hands is used afterwards.
-pub(crate) fn shielded<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(EngineError::internal("the engine broke off at this input; please report it"))
-    })
 }

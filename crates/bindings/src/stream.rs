@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::calls::CallReader;
 use crate::error::EngineError;
-use crate::operation::shielded;
 use crate::settings::Settings;
+use crate::shield::shielded;
 
 /// The longest event, line or list that is kept until it is whole.
 const LONGEST: usize = 64 << 20;

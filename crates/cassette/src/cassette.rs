@@ -120,7 +120,9 @@ impl Cassette {
         // An older program gives a better answer than that a member is unknown.
         match serde_json::from_str::<Header>(&text) {
             Ok(Header { cassette: Some(FORMAT) }) => {}
-            Ok(Header { cassette: Some(found) }) => return Err(CassetteError::Version { found }),
+            Ok(Header { cassette: Some(found) }) => {
+                return Err(CassetteError::Version { found, known: FORMAT });
+            }
             Ok(Header { cassette: None }) => return Err(CassetteError::Foreign),
             Err(cause) if cause.is_data() => return Err(CassetteError::Foreign),
             Err(cause) => return Err(CassetteError::Json(cause)),
@@ -168,11 +170,10 @@ impl ServerMessage {
     fn problem(&self) -> Option<&'static str> {
         let both = |reply: &Reply| reply.result.is_some() == reply.error.is_some();
         match (&self.notification, &self.request, &self.response) {
-            (Some(_), None, None) | (None, Some(_), None) => None,
             (None, Some(_), Some(reply)) if both(reply) => {
                 Some("a `response` needs either `result` or `error`")
             }
-            (None, Some(_), Some(_)) => None,
+            (Some(_), None, None) | (None, Some(_), _) => None,
             _ => Some(
                 "a message in `before` or `after` needs either `notification` or `request`, and only a request has a `response`",
             ),

@@ -1,7 +1,5 @@
 //! Why a text is no cassette.
 
-use crate::cassette::FORMAT;
-
 /// Why a cassette cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -14,11 +12,13 @@ pub enum CassetteError {
     Foreign,
     /// The format is newer.
     #[error(
-        "the cassette has the format {found}, and this program reads {FORMAT}; record it again, or use a newer version"
+        "the cassette has the format {found}, and this program reads {known}; record it again, or use a newer version"
     )]
     Version {
         /// The format of the file.
         found: u64,
+        /// The format that this program reads.
+        known: u64,
     },
     /// An entry contradicts itself.
     #[error("entry {number} of the cassette: {problem}")]

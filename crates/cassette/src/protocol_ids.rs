@@ -32,7 +32,7 @@ pub(crate) fn is_modern(request: &Request) -> bool {
 pub(crate) fn take(params: Option<&RawJson>, name: &str) -> Option<(RawJson, Option<RawJson>)> {
     let params = params?;
     let mut members = RawObject::parse(params).ok()?;
-    let value = params.part(&*members.remove(name)?);
+    let value = params.part(&members.remove(name)?);
     let rest = (!members.members().is_empty()).then(|| members.to_raw().ok());
     Some((value, rest.flatten()))
 }

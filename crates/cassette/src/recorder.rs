@@ -222,10 +222,10 @@ impl Recorder {
 
     fn answer(&mut self, peer: u64, channel: &Channel, response: &Response) {
         // Some servers cannot say which request they refuse; over HTTP the stream says it.
-        let id = match (&response.id, channel) {
-            (RequestId::Null, Channel::AnswerTo(id)) => id,
-            (id, _) => id,
-        };
+        let mut id = &response.id;
+        if let (RequestId::Null, Channel::AnswerTo(request)) = (id, channel) {
+            id = request;
+        }
         let same = |one: &InFlight| {
             one.peer == peer
                 && (one.id == *id || (one.id.number().is_some() && one.id.number() == id.number()))

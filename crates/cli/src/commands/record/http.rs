@@ -157,7 +157,8 @@ impl Proxy {
                 Ok(None) => break,
                 Ok(Some(_)) => return self.broken(&exchange, "its answer is too long to be recorded"),
                 Err(error) => {
-                    return self.broken(&exchange, &format!("its answer breaks off: {}", error.without_url()));
+                    return self
+                        .broken(&exchange, &format!("its answer breaks off: {}", error.without_url()));
                 }
             }
         }
