@@ -72,10 +72,10 @@ fn check_message(index: usize, message: &Value) -> Result<&str, Violation> {
     Ok(role)
 }
 
-/// A result has neither a name nor a flag for failures: what it says is in its content.
+/// A result has no flag for failures: what it says is in its content. The name of its tool is taken, as older clients send it.
 fn check_members(index: usize, role: &str, message: &Value) -> Checked {
     let known: &[&str] = match role {
-        "tool" => &["role", "content", "tool_call_id"],
+        "tool" => &["role", "content", "tool_call_id", "name"],
         "function" => &["role", "content", "name"],
         _ => return Ok(()),
     };
