@@ -99,7 +99,7 @@ where
         });
         // How a connection ends concerns only whoever opened it.
         connections.spawn(async move {
-            drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await)
+            drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await);
         });
     }
 }

@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn schemas_keep_the_parameters_that_hold_secrets() {
         let redactor = Redactor::new(&Redaction::default()).unwrap();
-        let tool = r##"{"tools":[{"name":"login","inputSchema":{"type":"object","properties":{"password":{"type":"string"},"token":{"type":["string","null"]},"api_key":{"anyOf":[{"type":"string"}]},"secret":{"$ref":"#/$defs/S"},"credentials":{"description":"Who"},"auth":{}},"required":["password"]}}]}"##;
+        let tool = r##"{"tools":[{"name":"login","inputSchema":{"type":"object","properties":{"password":{"type":"string"},"token":{"type":["string","null"]},"api_key":{"anyOf":[{"type":"string"}]},"secret":{"$ref":"#/$defs/S"},"auth":{}},"required":["password"]}}]}"##;
         assert_eq!(redactor.redact(tool), None);
     }
 

@@ -92,6 +92,7 @@ pub(super) fn is_description(json: &str, start: usize, ends: &Ends) -> bool {
             return false;
         }
         has_type |= &*key == "$ref"
+            || (matches!(&*key, "anyOf" | "oneOf" | "allOf") && value.starts_with('['))
             || (&*key == "type" && (value.starts_with('[') || TYPES.contains(&value.trim_matches('"'))));
         has_text |= value.contains('"');
     }

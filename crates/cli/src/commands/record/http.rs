@@ -152,7 +152,7 @@ impl Proxy {
         loop {
             match answer.chunk().await {
                 Ok(Some(part)) if whole.len() + part.len() <= LONGEST_MESSAGE => {
-                    whole.extend_from_slice(&part)
+                    whole.extend_from_slice(&part);
                 }
                 Ok(None) => break,
                 Ok(Some(_)) => return self.broken(&exchange, "its answer is too long to be recorded"),
@@ -243,20 +243,17 @@ pub(super) async fn record(
     let (listener, address) = loopback::listen(port).await?;
     let tape = proxy.0.tape.clone();
     let here = format!("http://{address}{}", proxy.0.url.path());
-    let outcome = match calls {
-        Some(calls) => {
-            let serving = tokio::spawn(serve(listener, proxy));
-            let outcome = calls::over_http(&here, timeout, &calls).await;
-            serving.abort();
-            outcome
-        }
-        None => {
-            announce(&here)?;
-            tokio::select! {
-                served = serve(listener, proxy) => served,
-                saved = tape.keep_saving() => saved.map(|_| Outcome::Good),
-                _ = signals.next() => Ok(Outcome::Good),
-            }
+    let outcome = if let Some(calls) = calls {
+        let serving = tokio::spawn(serve(listener, proxy));
+        let outcome = calls::over_http(&here, timeout, &calls).await;
+        serving.abort();
+        outcome
+    } else {
+        announce(&here)?;
+        tokio::select! {
+            served = serve(listener, proxy) => served,
+            saved = tape.keep_saving() => saved.map(|_| Outcome::Good),
+            _ = signals.next() => Ok(Outcome::Good),
         }
     };
     tape.finish()?;

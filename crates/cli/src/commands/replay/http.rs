@@ -157,10 +157,9 @@ enum ErrorStatus {
 impl ErrorStatus {
     fn of(self, error: &RpcError) -> StatusCode {
         match self {
-            Self::Ok => StatusCode::OK,
             Self::Modern if error.code == code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
             Self::Modern if code::is_modern(error.code) => StatusCode::BAD_REQUEST,
-            Self::Modern => StatusCode::OK,
+            Self::Ok | Self::Modern => StatusCode::OK,
             Self::BadRequest => StatusCode::BAD_REQUEST,
         }
     }
@@ -227,12 +226,13 @@ impl Session {
                     let _guard = guard;
                     let mut next = first.ok();
                     loop {
-                        let output = match next.take() {
-                            Some(output) => output,
-                            None => tokio::select! {
+                        let output = if let Some(output) = next.take() {
+                            output
+                        } else {
+                            tokio::select! {
                                 output = outputs.recv() => match output { Some(output) => output, None => return },
                                 () = sender.closed() => return,
-                            },
+                            }
                         };
                         if sender.send(event(&output.text)).await.is_err() || output.is_answer {
                             return;
