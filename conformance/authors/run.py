@@ -130,7 +130,10 @@ def replayed(arguments, folder):
                 judge(f"replay {era} over {way}, unrecorded", call(add(4), words), 2, nearest)
                 other = ["store_value", json.dumps({"key": "password", "value": "password=another"})]
                 judge(f"replay {era} over {way}, secret", call(other, words), 0, "content")
-    judge("replay of no cassette", run(arguments.bin, "replay", calls), 2, "no cassette")
+    judge("replay of no JSON", run(arguments.bin, "replay", calls), 2, "reading a cassette")
+    tools = folder / "tools.json"
+    tools.write_text('{"tools": []}')
+    judge("replay of no cassette", run(arguments.bin, "replay", tools), 2, "no cassette")
     judge("record without a server", run(arguments.bin, "record", cassette), 2, "no server is named")
     judge("record of no program", run(arguments.bin, "record", folder / "x", "--", "nowhere/x"), 2, "starting `nowhere/x`")
     print_table([["what", "status", ""], *rows])

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -14,6 +15,9 @@ CONFORMANCE = HERE.parent
 sys.path[:0] = [str(CONFORMANCE), str(CONFORMANCE / "servers")]
 from programs import Process, Unusable
 from published_clients import run_program
+
+# What stands where a secret was.
+REDACTED = "[redacted]"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +32,8 @@ ABILITIES = [
     ("python-1", Client("python_1.py", "legacy"), "legacy", "stdio"),
     ("python-2", Client("python_2.py", "modern"), "modern", "http"),
     ("typescript-1", Client("typescript_1.mjs", "node"), "legacy", "http"),
-    ("typescript-2", Client("typescript_2.mjs", "node"), "modern", "stdio"),
+    # Over stdio it asks for the era in a process of its own, and each start of a recorder is a cassette.
+    ("typescript-2", Client("typescript_2.mjs", "node"), "modern", "http"),
     ("fastmcp", Client("fastmcp_4.py", "modern"), "modern", "stdio"),
 ]
 
@@ -97,8 +102,15 @@ def differences(recorded, played, path=""):
     elif isinstance(recorded, list) and isinstance(played, list) and len(recorded) == len(played):
         for index, (one, other) in enumerate(zip(recorded, played)):
             yield from differences(one, other, f"{path}/{index}")
-    elif recorded != played:
+    elif recorded != played and not redacted(recorded, played):
         yield f"{path}: {json.dumps(recorded)[:200]} was recorded, {json.dumps(played)[:200]} played"
+
+
+def redacted(recorded, played):
+    """Whether a text differs only in what looked like a secret."""
+    if not isinstance(recorded, str) or not isinstance(played, str) or REDACTED not in played:
+        return False
+    return re.fullmatch(".+".join(map(re.escape, played.split(REDACTED))), recorded, re.DOTALL) is not None
 
 
 def published_servers(sessions, cache):
