@@ -1,6 +1,10 @@
 //! Sessions are recorded and played again.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests, called with `json!`"
+)]
 
 mod playing;
 mod recording;

@@ -9,29 +9,30 @@ use crate::{Client, Played, Server, Step, call, record_into, request, result};
 fn redact(text: &str) -> Option<Redacted> {
     let mut value: Value = serde_json::from_str(text).unwrap();
     let mut removed = Vec::new();
-    fn walk(value: &mut Value, removed: &mut Vec<String>) {
-        match value {
-            Value::Object(members) => {
-                for (name, value) in members {
-                    if name == "key" && !value.is_object() {
-                        removed.push(value.to_string().trim_matches('"').to_owned());
-                        *value = json!("[redacted]");
-                    }
-                    walk(value, removed);
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| walk(item, removed)),
-            Value::String(text) => {
-                if let Some((head, secret)) = text.split_once("key=") {
-                    removed.push(secret.to_owned());
-                    *text = format!("{head}key=[redacted]");
-                }
-            }
-            _ => {}
-        }
-    }
     walk(&mut value, &mut removed);
     (!removed.is_empty()).then(|| Redacted { text: value.to_string(), removed })
+}
+
+fn walk(value: &mut Value, removed: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name == "key" && !value.is_object() {
+                    removed.push(value.to_string().trim_matches('"').to_owned());
+                    *value = json!("[redacted]");
+                }
+                walk(value, removed);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, removed)),
+        Value::String(text) => {
+            if let Some((head, secret)) = text.split_once("key=") {
+                removed.push(secret.to_owned());
+                *text = format!("{head}key=[redacted]");
+            }
+        }
+        _ => {}
+    }
 }
 
 fn recorded(steps: &[Step]) -> (String, Played) {
