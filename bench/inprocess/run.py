@@ -76,7 +76,8 @@ def node_figures(arguments, tools):
     package.mkdir()
     source = ROOT / "clients/typescript/src"
     shutil.copytree(source / "engine", package / "src/engine")
-    shutil.copy(source / "compatibility.ts", package / "src")
+    for name in ("compatibility.ts", "platform.ts"):
+        shutil.copy(source / name, package / "src")
     (package / "package.json").write_text('{"type": "module"}')
     options = ["--target", "es2022", "--module", "nodenext", "--strict", "--types", "node", "--rootDir", "src", "--outDir", "dist"]
     subprocess.run([node / "node_modules/.bin/tsc", *options, "src/engine/index.ts"], cwd=package, check=True)

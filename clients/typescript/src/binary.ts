@@ -1,20 +1,9 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
+import { platformPackage } from "./platform.js";
 
 const NAME = process.platform === "win32" ? "mcp-tool-gateway.exe" : "mcp-tool-gateway";
-
-/** The package with the programs for this machine, whether it is installed or not. */
-export function platformPackage(): string {
-  return `mcp-tool-gateway-${process.platform}-${process.arch}${libc()}`;
-}
-
-function libc(): string {
-  if (process.platform === "win32") return "-msvc";
-  if (process.platform !== "linux") return "";
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
-  return report?.header?.glibcVersionRuntime ? "-gnu" : "-musl";
-}
 
 /**
  * The gateway's program: that of the platform package, else what the variable `MCP_TOOL_GATEWAY_BIN` names, else the one on

@@ -8,7 +8,8 @@ import { endWithUs, forget } from "./children.js";
 import { GatewayClient } from "./client.js";
 import type { GatewayClientOptions } from "./options.js";
 
-export { findBinary, platformPackage } from "./binary.js";
+export { findBinary } from "./binary.js";
+export { platformPackage } from "./platform.js";
 
 /** How a gateway is started. */
 export interface StartOptions {

@@ -2,6 +2,7 @@
 
 import { createRequire } from "node:module";
 import process from "node:process";
+import { platformPackage } from "../platform.js";
 
 /** What the addon exports. Texts are JSON. */
 export interface Native {
@@ -29,19 +30,6 @@ export class EngineError extends Error {
 }
 
 let loaded: Native | undefined;
-
-/** The package with the addon for this platform. */
-export function platformPackage(): string {
-  const { platform, arch } = process;
-  const name = `mcp-tool-gateway-${platform}-${arch}`;
-  if (platform === "linux") return `${name}-${isMusl() ? "musl" : "gnu"}`;
-  return platform === "win32" ? `${name}-msvc` : name;
-}
-
-function isMusl(): boolean {
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
-  return report?.header !== undefined && report.header.glibcVersionRuntime === undefined;
-}
 
 /** Loads the addon once. `MCP_TOOL_GATEWAY_NATIVE` names another file, for development. */
 export function native(): Native {
