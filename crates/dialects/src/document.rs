@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::Members as _;
 use crate::tool::{misplaced_schema, provider_tool, schema_of};
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 use members::{RawMembers, items_of, members_of};
 
 /// The levels of arrays and objects that the JSON parser reads before it gives up.

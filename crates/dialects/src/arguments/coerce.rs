@@ -9,7 +9,7 @@ use super::{
     kinds::{Kinds, accepted_kinds, resolve},
     validate::Validator,
 };
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 
 /// Schema nodes entered one inside the other.
 const MAX_DEPTH: u32 = 96;

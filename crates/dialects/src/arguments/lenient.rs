@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::parse::Repair;
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 
 /// Opening braces tried before the text is given up.
 const MAX_STARTS: usize = 16;

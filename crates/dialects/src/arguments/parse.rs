@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::kinds::kind_name;
 use super::lenient::{Repaired, parse_lenient};
-use crate::unrepeated::{from_str, repeated};
+use crate::json::{from_str, repeated};
 
 /// Arguments as they came.
 #[derive(Clone, Debug, Default, PartialEq)]

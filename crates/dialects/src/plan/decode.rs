@@ -16,7 +16,7 @@ impl Pass<'_> {
                 each_item(items, |index, item| self.decode_with(tuple.at(index), item))
             }
             (Codec::Text, Value::String(json)) => {
-                Ok(crate::unrepeated::from_str(json).unwrap_or_else(|_| value.clone()))
+                Ok(crate::json::from_str(json).unwrap_or_else(|_| value.clone()))
             }
             (Codec::Same | Codec::Object(_) | Codec::List(_) | Codec::Tuple(_) | Codec::Text, other) => {
                 Ok(other.clone())

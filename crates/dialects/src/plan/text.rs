@@ -28,7 +28,7 @@ pub(super) fn decode_container(value: &Value) -> Value {
     if let Value::String(text) = value
         && let Some(b'{' | b'[' | b'"') = text.trim_start().as_bytes().first()
     {
-        match crate::unrepeated::from_str(text) {
+        match crate::json::from_str(text) {
             Ok(parsed @ (Value::Array(_) | Value::Object(_))) => return parsed,
             Ok(Value::String(inner)) if needs_quotes(&inner) => return Value::String(inner),
             _ => {}
@@ -44,7 +44,7 @@ fn loose_value(text: &str, others: TypeSet) -> Option<Value> {
     if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
         return None;
     }
-    match crate::unrepeated::from_str(text).ok()? {
+    match crate::json::from_str(text).ok()? {
         // Quotes are ours only around a text that would be read as something else without them.
         Value::String(inner) => loose_value(&inner, others).map(|_| Value::String(inner)),
         parsed => others.contains(TypeSet::of(&parsed)).then_some(parsed),

@@ -65,7 +65,7 @@ impl<'a> Collector<'a> {
                     _ => Err(this.not_object()),
                 })
             }
-            Value::String(text) => match crate::unrepeated::from_str(text) {
+            Value::String(text) => match crate::json::from_str(text) {
                 Ok(inner @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => this.read(&inner),
                 Err(error) if error.is_data() => Err(CallError::Json { cause: error.to_string() }),
                 Ok(_) | Err(_) => this.plain_text(text),

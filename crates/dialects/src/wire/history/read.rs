@@ -75,7 +75,7 @@ impl Reader<'_> {
         let parsed = match arguments {
             None | Some(Value::Null) => return json!({}),
             Some(Value::String(text)) if text.trim().is_empty() => return json!({}),
-            Some(Value::String(text)) => crate::unrepeated::from_str(text).ok(),
+            Some(Value::String(text)) => crate::json::from_str(text).ok(),
             Some(other) => Some(other.clone()),
         };
         parsed.filter(Value::is_object).unwrap_or_else(|| {

@@ -8,7 +8,7 @@ use super::piece::Piece;
 use super::read::read_result;
 use crate::arguments::has_doubles;
 use crate::plan::equal;
-use crate::unrepeated;
+use crate::json;
 
 /// The member under which frameworks such as `FastMCP` put a result that is no object, since `structuredContent` has to be one.
 const WRAPPER: &str = "result";
@@ -59,7 +59,7 @@ fn says(text: &str, value: &Value) -> bool {
     if value.as_str() == Some(text) {
         return true;
     }
-    match unrepeated::from_str(text) {
+    match json::from_str(text) {
         Ok(read) if !has_doubles(&read) => equal(&read, value),
         // Nobody can say which of the repeated members was meant.
         Err(error) if error.is_data() => false,

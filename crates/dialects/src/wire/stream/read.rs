@@ -26,7 +26,7 @@ const DONE: &str = "[DONE]";
 /// # Ok::<(), gateway_dialects::calls::CallError>(())
 /// ```
 pub fn parse_chunks(text: &str) -> Result<Vec<Value>, CallError> {
-    let chunks = match crate::unrepeated::from_str(text) {
+    let chunks = match crate::json::from_str(text) {
         Ok(Value::Array(chunks)) => chunks,
         Ok(chunk @ Value::Object(_)) => vec![chunk],
         Ok(_) => return Err(unreadable("it is a JSON value that is neither a chunk nor a list of chunks")),
@@ -47,7 +47,7 @@ pub fn parse_chunks(text: &str) -> Result<Vec<Value>, CallError> {
 pub(crate) fn recognised_chunks(text: &str) -> Option<Result<Vec<Value>, CallError>> {
     if text.trim_start().starts_with('[') {
         // A list may be one of calls as well.
-        let Ok(Value::Array(chunks)) = crate::unrepeated::from_str(text) else { return None };
+        let Ok(Value::Array(chunks)) = crate::json::from_str(text) else { return None };
         return protocol_of(&chunks).is_some().then_some(Ok(chunks));
     }
     let is_stream = is_event_text(text) || starts_with_chunk(text);
@@ -58,7 +58,7 @@ pub(crate) fn recognised_chunks(text: &str) -> Option<Result<Vec<Value>, CallErr
 fn starts_with_chunk(text: &str) -> bool {
     let first = text.trim().split_once('\n').map(|(first, _)| first).filter(|first| first.starts_with('{'));
     first
-        .and_then(|first| crate::unrepeated::from_str(first).ok())
+        .and_then(|first| crate::json::from_str(first).ok())
         .is_some_and(|first| chunk_of(&first).is_some())
 }
 
@@ -186,7 +186,7 @@ fn document(text: &str, line: usize) -> Result<Option<Value>, CallError> {
     if text.is_empty() || text == DONE {
         return Ok(None);
     }
-    let chunk = crate::unrepeated::from_str(text)
+    let chunk = crate::json::from_str(text)
         .map_err(|error| unreadable(&format!("line {line} holds no JSON document: {error}")))?;
     Ok(Some(chunk))
 }

@@ -7,7 +7,7 @@ use super::{
     typed::{guess, typed_text},
 };
 use crate::arguments::{Kinds, accepted_kinds, resolve};
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 
 /// Elements inside elements that become objects inside objects.
 const MAX_DEPTH: u32 = 64;

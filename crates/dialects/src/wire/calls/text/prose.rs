@@ -417,7 +417,7 @@ enum Object {
 }
 
 fn read_object(text: &str, wanted: &TextScan) -> Option<Object> {
-    let Ok(Value::Object(map)) = crate::unrepeated::from_str(text) else { return None };
+    let Ok(Value::Object(map)) = crate::json::from_str(text) else { return None };
     match map.get("type")?.as_str()? {
         "thinking" => {
             let thought = map.get("content").or_else(|| map.get("thinking"))?.as_str()?;

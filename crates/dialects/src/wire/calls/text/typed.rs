@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::arguments::Kinds;
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 
 /// What the text looks like, if no schema says what it is.
 pub(super) fn guess(text: &str) -> Value {

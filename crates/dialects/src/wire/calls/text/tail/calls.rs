@@ -9,7 +9,7 @@ use super::python::python_calls;
 use super::template::{Kind, Step};
 use crate::arguments::{BadArguments, Kinds, accepted_kinds, parse_arguments, resolve};
 use crate::dialect::{CallKeys, NotationRule};
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 use crate::wire::calls::Arguments;
 use crate::wire::calls::shape::RawCall;
 use crate::wire::calls::text::OfferedTools;

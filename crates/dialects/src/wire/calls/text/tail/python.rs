@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::literal::{Fed, LiteralReader, Syntax};
-use crate::unrepeated::from_str;
+use crate::json::from_str;
 
 /// Bytes of a name.
 const MAX_NAME: usize = 128;

@@ -10,18 +10,12 @@ use serde_json::de::Read;
 use serde_json::{Map, Value};
 
 /// Reads a JSON value. A repeated member is an error of the kind "data"; no other error is.
-///
-/// ```
-/// assert!(gateway_dialects::from_slice(br#"{"a": {"b": 1}, "c": [{"b": 1}]}"#).is_ok());
-/// let error = gateway_dialects::from_slice(br#"{"a": {"b": 1, "\u0062": 2}}"#).unwrap_err();
-/// assert!(error.is_data());
-/// ```
-pub fn from_slice(text: &[u8]) -> Result<Value, serde_json::Error> {
+pub(super) fn from_slice(text: &[u8]) -> Result<Value, serde_json::Error> {
     read(&mut serde_json::Deserializer::from_slice(text))
 }
 
 /// Reads a JSON value from a string slice.
-pub(crate) fn from_str(text: &str) -> Result<Value, serde_json::Error> {
+pub(super) fn from_str(text: &str) -> Result<Value, serde_json::Error> {
     read(&mut serde_json::Deserializer::from_str(text))
 }
 

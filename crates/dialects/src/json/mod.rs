@@ -3,10 +3,19 @@
 //! Lowering copies most of a schema unchanged. Holding those parts by reference, and objects as plain lists,
 //! makes a translated tool several times cheaper to build than a `serde_json::Value`.
 
+mod read;
+mod scan;
+mod unrepeated;
+mod write;
+
 use std::borrow::Cow;
 
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Number, Value};
+
+pub use read::from_slice;
+pub(crate) use read::from_str;
+pub(crate) use unrepeated::repeated;
 
 /// The members of an object, in order.
 pub(crate) type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
@@ -156,5 +165,35 @@ impl Serialize for Json<'_> {
                 serializer.collect_map(entries.iter().map(|(key, value)| (key.as_ref(), value)))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod arbitrary {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    /// Values of all kinds, with texts that need escapes.
+    pub(super) fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            (0..300u16).prop_map(Value::from),
+            text().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+                prop::collection::vec((text(), inner), 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>())),
+            ]
+        })
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof!["[a-z]{0,12}", "(?s).{0,20}", "[ -~\\n\\t\"\\\\\u{0}-\u{1f}]{0,30}"]
     }
 }
