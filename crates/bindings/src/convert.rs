@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gateway_dialects::check::{check, ordinal};
 use gateway_dialects::dialect::ToolShape;
 use gateway_dialects::{
-    DialectError, GivenTool, LoneSchema, ToolDocument, ToolTranslation, Translation, Translator, holds_tools,
+    DialectError, GivenTool, LoneSchema, ToolDocument, Translation, Translator, holds_tools,
 };
 use gateway_protocol::find_repeated;
 use serde::Serialize;
@@ -61,25 +61,25 @@ impl Converter {
         let tools = read_tools(text)?;
         let translation = self.translator.translate(&tools);
         let written = if self.report {
-            serde_json::to_string(&self.answer(&translation))
+            self.answer(&translation).to_string()
         } else {
             // About as long as what came.
-            let mut written = Vec::with_capacity(text.len() + text.len() / 4);
-            serde_json::to_writer(&mut written, &translation.request_field())
-                .map(|()| String::from_utf8(written).unwrap_or_default())
+            let mut written = String::with_capacity(text.len() + text.len() / 4);
+            translation.write_request_field(&mut written);
+            written
         };
-        let written =
-            written.map_err(|error| EngineError::internal(format!("writing the tools: {error}")))?;
         Ok((written, left_out(&self.translator, &translation)))
     }
 
     /// What `POST /convert` answers.
     pub fn answer(&self, translation: &Translation<'_>) -> Value {
         let dialect = self.translator.dialect();
+        let rows = translation.tools.iter().enumerate();
+        let rows = rows.map(|(index, tool)| tool.report_row(index, json!(tool.changes)));
         let mut answer = json!({
             "dialect": dialect.name,
             dialect.tool.document.as_str(): translation.request_field().to_value(),
-            "report": translation.tools.iter().enumerate().map(row).collect::<Vec<_>>(),
+            "report": rows.collect::<Vec<_>>(),
         });
         let warnings = warnings(&self.choice);
         if !warnings.is_empty() {
@@ -111,27 +111,6 @@ pub(crate) fn check_unrepeated(text: &str) -> Result<(), EngineError> {
         Some(repeated) => Err(EngineError::invalid(repeated.to_string())),
         None => Ok(()),
     }
-}
-
-fn row((index, tool): (usize, &ToolTranslation<'_>)) -> Value {
-    let mut row = json!({
-        "name": tool.name,
-        "wireName": tool.wire_name,
-        "quarantine": tool.quarantine,
-        "strict": tool.strict,
-        "tokens": {"before": tool.tokens.before, "after": tool.tokens.after},
-        "changes": tool.changes,
-    });
-    if tool.name.is_empty() {
-        row["index"] = index.into();
-    }
-    if let Some(reason) = &tool.not_strict {
-        row["notStrict"] = reason.as_str().into();
-    }
-    if !tool.warnings.is_empty() {
-        row["warnings"] = json!(tool.warnings);
-    }
-    row
 }
 
 /// The tools that were left out, and that there are more than the provider takes.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use self::definition::description_of;
 use self::refusal::{UNBOUNDED, unusable_root};
@@ -90,7 +90,7 @@ pub struct ToolTranslation<'a> {
     strict_left_out: Option<String>,
 }
 
-static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
+static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| json!({"type": "object", "properties": {}}));
 
 impl Translator {
     /// A translator into the dialect called `name`.
@@ -345,6 +345,19 @@ impl<'a> Translation<'a> {
         Json::Array(self.tools.iter().filter_map(|tool| tool.definition.clone()).collect())
     }
 
+    /// Appends the JSON text of the request field, which takes no copy of the definitions.
+    pub fn write_request_field(&self, out: &mut String) {
+        out.push('[');
+        let definitions = self.tools.iter().filter_map(|tool| tool.definition.as_ref());
+        for (index, definition) in definitions.enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            definition.write(out);
+        }
+        out.push(']');
+    }
+
     /// The tool that the provider calls `wire_name`.
     pub fn by_wire_name(&self, wire_name: &str) -> Option<&ToolTranslation<'a>> {
         self.tools.iter().find(|tool| tool.definition.is_some() && tool.wire_name == wire_name)
@@ -355,6 +368,29 @@ impl<'a> ToolTranslation<'a> {
     /// A tool that is left out of the list.
     pub fn quarantined(name: &'a str, reason: String) -> Self {
         Self { name, wire_name: name.to_owned(), quarantine: Some(reason), ..Self::default() }
+    }
+
+    /// What became of it, as one row of the report of a list. A tool without a name is known by `index`, its place in the list; `changes` are
+    /// those that the report has room for.
+    pub fn report_row(&self, index: usize, changes: Value) -> Value {
+        let mut row = json!({
+            "name": self.name,
+            "wireName": self.wire_name,
+            "quarantine": self.quarantine,
+            "strict": self.strict,
+            "tokens": {"before": self.tokens.before, "after": self.tokens.after},
+            "changes": changes,
+        });
+        if self.name.is_empty() {
+            row["index"] = index.into();
+        }
+        if let Some(reason) = &self.not_strict {
+            row["notStrict"] = reason.as_str().into();
+        }
+        if !self.warnings.is_empty() {
+            row["warnings"] = json!(self.warnings);
+        }
+        row
     }
 
     /// The description inside the definition.

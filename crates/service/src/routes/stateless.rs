@@ -108,31 +108,9 @@ pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> R
     })?;
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let mut listed = Listed::new();
-    let rows: Vec<Value> = translation
-        .tools
-        .iter()
-        .enumerate()
-        .map(|(index, tool)| {
-            let mut row = json!({
-                "name": tool.name,
-                "wireName": tool.wire_name,
-                "quarantine": tool.quarantine,
-                "strict": tool.strict,
-                "tokens": {"before": tool.tokens.before, "after": tool.tokens.after},
-                "changes": listed.changes(&tool.changes),
-            });
-            if tool.name.is_empty() {
-                row["index"] = index.into();
-            }
-            if let Some(reason) = &tool.not_strict {
-                row["notStrict"] = reason.as_str().into();
-            }
-            if !tool.warnings.is_empty() {
-                row["warnings"] = json!(tool.warnings);
-            }
-            row
-        })
-        .collect();
+    let rows = translation.tools.iter().enumerate();
+    let rows: Vec<Value> =
+        rows.map(|(index, tool)| tool.report_row(index, listed.changes(&tool.changes).into())).collect();
     let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
     gateway.call_metrics().conversions(translation.tools.len(), quarantined);
     let mut answer = json!({
