@@ -58,8 +58,16 @@ mod tests {
     #[test]
     fn schemas_keep_the_parameters_that_hold_secrets() {
         let redactor = Redactor::new(&Redaction::default()).unwrap();
-        let tool = r##"{"tools":[{"name":"login","inputSchema":{"type":"object","properties":{"password":{"type":"string"},"token":{"type":["string","null"]},"api_key":{"anyOf":[{"type":"string"}]},"secret":{"$ref":"#/$defs/S"},"auth":{}},"required":["password"]}}]}"##;
+        let tool = r##"{"tools":[{"name":"login","inputSchema":{"type":"object","properties":{"password":{"type":"string"},"token":{"type":["string","null"]},"api_key":{"anyOf":[{"type":"string"}]},"secret":{"$ref":"#/$defs/S"},"auth":{},"credentials":{"description":"The credentials to sign in with."},"access_token":{"title":"Access Token","description":"What the server gave you."}},"required":["password"]}}]}"##;
         assert_eq!(redactor.redact(tool), None);
+        for value in [
+            r#"{"description":"hunter2"}"#,
+            r#"{"title":"hunter2"}"#,
+            r#"{"description":"The one to sign in with.","text":"hunter2"}"#,
+        ] {
+            let redacted = redactor.redact(&format!(r#"{{"password":{value}}}"#));
+            assert!(redacted.is_some_and(|redacted| !redacted.text.contains("hunter2")), "{value}");
+        }
     }
 
     #[test]

@@ -94,9 +94,18 @@ pub(super) fn is_description(json: &str, start: usize, ends: &Ends) -> bool {
         has_type |= &*key == "$ref"
             || (matches!(&*key, "anyOf" | "oneOf" | "allOf") && value.starts_with('['))
             || (&*key == "type" && (value.starts_with('[') || TYPES.contains(&value.trim_matches('"'))));
-        has_text |= value.contains('"');
+        match &*key {
+            "description" if is_sentence(&unescape(value)) => {}
+            "title" if is_label(&unescape(value)) => {}
+            _ => has_text |= value.contains('"'),
+        }
     }
     has_type || !has_text
+}
+
+/// Whether a text is what forms call a field.
+fn is_label(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_alphabetic() || letter == ' ')
 }
 
 /// The leading strings of an array, with their quotes.
