@@ -120,7 +120,7 @@ fn roots_are_asked_for_and_not_compared() {
 
 #[test]
 fn subscriptions_get_what_later_calls_cause_under_their_own_id() {
-    let told = |id: Value, method: &str| {
+    let notification = |id: Value, method: &str| {
         notification(method, json!({"_meta": {"io.modelcontextprotocol/subscriptionId": id}}))
     };
     let listen =
@@ -129,14 +129,14 @@ fn subscriptions_get_what_later_calls_cause_under_their_own_id() {
     let acknowledged = "notifications/subscriptions/acknowledged";
     let mut played = Played::of(&[
         Client(listen(json!(1))),
-        On(1, told(json!(1), acknowledged)),
+        On(1, notification(json!(1), acknowledged)),
         Client(call(2, "change", json!({}))),
         Server(result(2, json!({}))),
-        On(1, told(json!(1), changed)),
+        On(1, notification(json!(1), changed)),
     ]);
     assert_eq!(played.send(&call(1, "change", json!({}))), [result(1, json!({}))], "nobody listens yet");
-    assert_eq!(played.send(&listen(json!("mine"))), [told(json!("mine"), acknowledged)]);
-    let heard = json!({"exchange": 2, "message": told(json!("mine"), changed)});
+    assert_eq!(played.send(&listen(json!("mine"))), [notification(json!("mine"), acknowledged)]);
+    let heard = json!({"exchange": 2, "message": notification(json!("mine"), changed)});
     assert_eq!(played.send(&call(3, "change", json!({}))), [result(3, json!({})), heard]);
     played.player.abandon(2);
     assert_eq!(played.send(&call(4, "change", json!({}))), [result(4, json!({}))]);

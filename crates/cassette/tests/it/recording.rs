@@ -94,16 +94,16 @@ fn what_was_given_up_or_never_answered_has_no_answer() {
 #[test]
 fn what_comes_on_a_subscription_stands_where_it_was_caused() {
     let listen = request("sub", "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
-    let told = |method: &str| {
+    let notification = |method: &str| {
         notification(method, json!({"_meta": {"io.modelcontextprotocol/subscriptionId": "sub"}}))
     };
     let found = entries(&[
         Client(listen),
-        Server(told("notifications/subscriptions/acknowledged")),
+        Server(notification("notifications/subscriptions/acknowledged")),
         Client(call(2, "change", json!({}))),
-        Server(told("notifications/tools/list_changed")),
+        Server(notification("notifications/tools/list_changed")),
         Server(result(2, json!({}))),
-        Server(told("notifications/tools/list_changed")),
+        Server(notification("notifications/tools/list_changed")),
     ]);
     let changed =
         json!({"notification": {"method": "notifications/tools/list_changed"}, "stream": "listen-1"});
