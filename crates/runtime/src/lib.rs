@@ -54,3 +54,8 @@ pub mod validators;
 
 pub use client::McpClient;
 pub use runtime::Runtime;
+
+/// The programs of the guide are run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/rust.md")]
+struct Guide;
