@@ -149,7 +149,9 @@ def judge(arguments):
     build = {
         "generated files are current": ["node", "generate.mjs", ROOT / "docs/reference/openapi.json", "--check"],
         "tsc --strict: library": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "."],
-        "README snippets": ["node", "tests/extract_snippets.mjs", "README.md", "tests/snippets"],
+        "snippets of both READMEs": [
+            "node", "tests/extract_snippets.mjs", "tests/snippets", f"project={ROOT / 'README.md'}", "client=README.md"
+        ],
         "tsc --strict: a project for browsers": [
             "node", cache / "node_modules/typescript/bin/tsc", "-p", "tests/types/tsconfig.browser.json"
         ],
