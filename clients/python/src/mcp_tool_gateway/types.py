@@ -76,8 +76,8 @@ class ExecuteAnswer(TypedDict):
     cached: NotRequired[bool]
     candidates: NotRequired[List[str]]
     results: NotRequired[List[Any]]
-    messages: NotRequired[List[Any]]
-    provider: NotRequired[str]
+    messages: List[Any]
+    provider: str
     text: NotRequired[str]
     reasoning: NotRequired[str]
     usage: NotRequired[ExecuteAnswerUsage]
