@@ -1,6 +1,9 @@
-"""Programs that the runners of authors/, clients/, examples/, live/, models/, openai_clients/, protocol/, real_model/, selection/ and servers/ install, start and end."""
+"""Programs that the runners of authors/, clients/, examples/, live/, models/, openai_clients/, protocol/, real_model/, selection/, servers/ and of the
+clients for Python and TypeScript install, start and end."""
 
+import concurrent.futures
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -108,6 +111,38 @@ def find_program(name, given):
     return max(built(), key=lambda path: path.stat().st_mtime)
 
 
+def run_to_end(command, folder, environment, limit):
+    """Exit status of a program and all that it said; after `limit` seconds it is ended, with what it started."""
+    process = subprocess.Popen(
+        list(map(str, command)),
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said = process.communicate()[0] + f"\nno end within {limit} s"
+    return process.returncode, said
+
+
+def install_once(folder, wanted, fill):
+    """Lets `fill` put into a new folder what is `wanted`, unless that is what the folder has."""
+    stamp = folder.with_name(f"{folder.name}.installed")
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    stamp.unlink(missing_ok=True)
+    folder.mkdir(parents=True)
+    fill(folder)
+    stamp.write_text(wanted)
+
+
 def install_node_packages(manifest, folder, *more):
     """Puts what a package.json names into the folder; no package may run anything meanwhile."""
     if not shutil.which("npm"):
@@ -124,6 +159,48 @@ def install_python_packages(requirements, folder):
     for command in ([sys.executable, "-m", "venv", folder], [*pip, "--no-deps", "-r", requirements]):
         if subprocess.run(command).returncode != 0:
             raise Unusable(f"what {requirements} names could not be installed")
+
+
+def pinned_packages(path):
+    """The versions that a package.json or a file of requirements pins, by package."""
+    if path.suffix == ".json":
+        return json.loads(path.read_text())["dependencies"]
+    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
+    return dict(line.split("==") for line in lines if line)
+
+
+def newest_version(package, python=None):
+    """The newest version that npm's registry has of a package, or that of the `python`; `?` if it does not answer."""
+    pip = [python, "-m", "pip", "index", "versions", "--disable-pip-version-check", package]
+    try:
+        said = subprocess.run(pip if python else ["npm", "view", package, "version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return "?"
+    words = said.stdout.split()
+    if said.returncode or not words:
+        return "?"
+    # pip says "name (version)".
+    return words[1].strip("()") if python else words[0]
+
+
+@contextlib.contextmanager
+def newest_versions(packages):
+    """The newest version of each (package, python) as `newest_version` has it, whole when the block ends: registries answer while it runs."""
+    found = {}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        asked = {entry: pool.submit(newest_version, *entry) for entry in packages}
+        yield found
+        answered, _ = concurrent.futures.wait(asked.values(), START)
+        pool.shutdown(wait=False, cancel_futures=True)
+        found.update((entry, future.result() if future in answered else "?") for entry, future in asked.items())
+
+
+@contextlib.contextmanager
+def versions_beside_newest(pinned, python=None):
+    """Prints, when the block ends, the versions of packages beside the newest of their registry."""
+    with newest_versions([(package, python) for package in pinned]) as newest:
+        yield
+    print_table([["package", "pinned", "newest"], *([package, version, newest[package, python]] for package, version in pinned.items())])
 
 
 def conclude(judge, parser):

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from programs import Unusable, install_node_packages, install_python_packages
+from programs import Unusable, install_node_packages, install_once, install_python_packages
 
 # For one client, in seconds.
 WHOLE = 240
@@ -29,17 +29,8 @@ def install_clients(here, cache, homes):
 
 def install_home(here, cache, home):
     wanted = here / ("package.json" if home == "node" else f"requirements-{home}.txt")
-    folder, stamp = cache / home, cache / f"{home}.installed"
-    if stamp.exists() and stamp.read_text() == wanted.read_text():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    stamp.unlink(missing_ok=True)
-    folder.mkdir(parents=True)
-    if home == "node":
-        install_node_packages(wanted, folder)
-    else:
-        install_python_packages(wanted, folder)
-    stamp.write_text(wanted.read_text())
+    install = install_node_packages if home == "node" else install_python_packages
+    install_once(cache / home, wanted.read_text(), lambda folder: install(wanted, folder))
 
 
 def run_program(here, cache, client, arguments, environment):

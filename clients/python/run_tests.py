@@ -12,12 +12,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
-import hashlib
-import os
 import pathlib
-import shutil
-import signal
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -25,7 +20,16 @@ from dataclasses import dataclass
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "conformance"))
-from programs import Unusable, find_fixture, install_python_packages, print_table  # noqa: E402
+from programs import (  # noqa: E402
+    Unusable,
+    find_fixture,
+    install_once,
+    install_python_packages,
+    pinned_packages,
+    print_table,
+    run_to_end,
+    versions_beside_newest,
+)
 
 ENVIRONMENTS = {"sdks": HERE / "tests/requirements-sdks.txt", "legacy": ROOT / "conformance/oracles/requirements-legacy.txt"}
 SHOWN = ("openai", "anthropic", "google-genai", "mistralai", "cohere", "boto3", "ollama", "xai-sdk", "httpx", "httpx2", "mypy", "pyright", "google-generativeai")
@@ -55,45 +59,30 @@ PARTS = {
 }
 
 
-def environment(cache: pathlib.Path, name: str) -> pathlib.Path:
-    """The folder of an environment, which is made anew when what it holds changes."""
-    digest = hashlib.sha256(ENVIRONMENTS[name].read_bytes() + sys.version.encode()).hexdigest()[:12]
-    return cache / f"{name}-{digest}"
-
-
 def install(cache: pathlib.Path) -> None:
-    cache.mkdir(parents=True, exist_ok=True)
     for name, requirements in ENVIRONMENTS.items():
-        folder = environment(cache, name)
-        if (folder / "installed").exists():
-            continue
-        shutil.rmtree(folder, ignore_errors=True)
-        install_python_packages(requirements, folder)
-        if name == "sdks":
-            # Its wrapper fetches the checker itself when it runs first.
-            run = subprocess.run([folder / "bin/python", "-m", "pyright", "--version"], env=variables(cache), capture_output=True, text=True)
-            if run.returncode != 0:
-                raise Unusable(f"pyright could not be installed: {run.stdout}{run.stderr}")
-        (folder / "installed").touch()
+
+        def fill(folder: pathlib.Path, name: str = name, requirements: pathlib.Path = requirements) -> None:
+            install_python_packages(requirements, folder)
+            if name == "sdks":
+                # Its wrapper fetches the checker itself when it runs first.
+                status, said = run_to_end([folder / "bin/python", "-m", "pyright", "--version"], HERE, variables(cache), LIMIT)
+                if status != 0:
+                    raise Unusable(f"pyright could not be installed: {said}")
+
+        # Packages with native code are those of one version of Python.
+        install_once(cache / name, f"{sys.version}\n{requirements.read_text()}", fill)
 
 
 def variables(cache: pathlib.Path) -> dict[str, str]:
-    return {**os.environ, "PYRIGHT_PYTHON_CACHE_DIR": str(cache / "pyright"), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1", "PYTHONPATH": "src"}
+    return {"PYRIGHT_PYTHON_CACHE_DIR": str(cache / "pyright"), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1", "PYTHONPATH": "src"}
 
 
 def run(name: str, cache: pathlib.Path, more: dict[str, str]) -> tuple[str, bool, str, float]:
     part = PARTS[name]
     began = time.monotonic()
-    program = environment(cache, part.environment) / "bin/python"
-    process = subprocess.Popen(
-        [str(program), *part.command], cwd=HERE, env={**variables(cache), **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        said, _ = process.communicate(timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said = process.communicate()[0] + f"\nnot finished after {LIMIT} seconds"
-    return name, process.returncode == 0, said, time.monotonic() - began
+    status, said = run_to_end([cache / part.environment / "bin/python", *part.command], HERE, {**variables(cache), **more}, LIMIT)
+    return name, status == 0, said, time.monotonic() - began
 
 
 def report(outcomes: list[tuple[str, bool, str, float]]) -> bool:
@@ -110,11 +99,11 @@ def report(outcomes: list[tuple[str, bool, str, float]]) -> bool:
     return not all(passed for _, passed, _, _ in outcomes)
 
 
-def print_versions(cache: pathlib.Path) -> None:
-    found = {}
+def shown_versions() -> dict[str, str]:
+    pinned = {}
     for requirements in ENVIRONMENTS.values():
-        found |= dict(line.split("==") for line in requirements.read_text().splitlines() if "==" in line)
-    print(f"Python {sys.version.split()[0]}, " + ", ".join(f"{name} {found[name]}" for name in SHOWN) + "\n")
+        pinned |= pinned_packages(requirements)
+    return {name: pinned[name] for name in SHOWN}
 
 
 def main() -> int:
@@ -136,9 +125,9 @@ def main() -> int:
     except Unusable as problem:
         print(f"NOT RUN: {problem}")
         return 77
-    print_versions(cache)
     more = {"MCP_TOOL_GATEWAY_BIN": str(given.bin.resolve()), "GATEWAY_FIXTURE": str(fixture)}
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    print(f"Python {sys.version.split()[0]}\n")
+    with versions_beside_newest(shown_versions(), cache / "sdks/bin/python"), concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda name: run(name, cache, more), given.only or PARTS))
     return 1 if report(outcomes) else 0
 

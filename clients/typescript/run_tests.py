@@ -11,7 +11,6 @@ a part that does not start, 77 if something that is needed cannot be had.
 import argparse
 import concurrent.futures
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -22,35 +21,40 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "conformance"))
-from programs import Unusable, conclude, find_program, install_node_packages, print_table
+from programs import (
+    Unusable,
+    conclude,
+    find_program,
+    install_node_packages,
+    install_once,
+    pinned_packages,
+    print_table,
+    run_to_end,
+    versions_beside_newest,
+)
 
 COPIED = ("bin", "src", "test", "tests", "README.md", "generate.mjs", "package.json", "tsconfig.json")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Runs that wait for a gateway more than they compute.
 AT_ONCE = 3
+# For one part, in seconds.
+LIMIT = 300
 NOT_RUN = 77
 
 
-def manifest():
-    """All pinned packages: those that build the client, and those that its tests are about."""
-    pinned = json.loads((HERE / "package.json").read_text())["devDependencies"]
-    tested = json.loads((HERE / "tests/dependencies.json").read_text())["dependencies"]
-    return json.dumps({"private": True, "dependencies": {**tested, **pinned}}, indent=2)
+def pinned():
+    """The versions of all packages: of those that build the client, and of those that its tests are about."""
+    built = json.loads((HERE / "package.json").read_text())["devDependencies"]
+    return pinned_packages(HERE / "tests/dependencies.json") | built
 
 
 def install(cache):
     """Fills the cache, unless it has just these packages."""
-    wanted = manifest()
-    mark = cache / "installed"
-    if mark.exists() and mark.read_text() == wanted:
-        return
-    cache.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(cache / "node_modules", ignore_errors=True)
+    manifest = json.dumps({"private": True, "dependencies": pinned()}, indent=2)
     source = cache / "manifest/package.json"
-    source.parent.mkdir(exist_ok=True)
-    source.write_text(wanted)
-    install_node_packages(source, cache)
-    mark.write_text(wanted)
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(manifest)
+    install_once(cache / "node_modules", manifest, lambda _: install_node_packages(source, cache))
 
 
 def copy_package(cache):
@@ -63,21 +67,6 @@ def copy_package(cache):
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, work / name)
     return work
-
-
-def run(command, folder, environment=None, timeout=300):
-    """Exit status and everything that was said."""
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-    )
-    return done.returncode, done.stdout
 
 
 def node_of(cache):
@@ -149,7 +138,9 @@ def judge(arguments):
     build = {
         "generated files are current": ["node", "generate.mjs", ROOT / "docs/reference/openapi.json", "--check"],
         "tsc --strict: library": ["node", cache / "node_modules/typescript/bin/tsc", "-p", "."],
-        "README snippets": ["node", "tests/extract_snippets.mjs", "README.md", "tests/snippets"],
+        "snippets of both READMEs": [
+            "node", "tests/extract_snippets.mjs", "tests/snippets", f"project={ROOT / 'README.md'}", "client=README.md"
+        ],
         "tsc --strict: a project for browsers": [
             "node", cache / "node_modules/typescript/bin/tsc", "-p", "tests/types/tsconfig.browser.json"
         ],
@@ -157,7 +148,7 @@ def judge(arguments):
     }
     for name, command in build.items():
         started = time.monotonic()
-        status, output = run(command, work)
+        status, output = run_to_end(command, work, {}, LIMIT)
         record(name, status, output, started)
         if status:
             print_table(rows)
@@ -180,21 +171,19 @@ def judge(arguments):
     def one(entry):
         name, command = entry
         started = time.monotonic()
-        return name, started, run(command, work, environment)
+        return name, started, run_to_end(command, work, environment, LIMIT)
 
     if arguments.native:
         # Node loads a library by the ending of its name.
         shutil.copy(arguments.native, cache / "engine.node")
         environment["MCP_TOOL_GATEWAY_NATIVE"] = str(cache / "engine.node")
     left_out = 0
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with versions_beside_newest(pinned()), concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for name, started, (status, output) in pool.map(one, parts(work, cache, arguments).items()):
             passed, bad, skipped = counted(output)
             left_out += skipped
             record(name, status, output, started, passed, bad)
     print_table(rows)
-    versions = json.loads(manifest())["dependencies"]
-    print(", ".join(f"{name} {version}" for name, version in sorted(versions.items())))
     passed = sum(int(row[1]) for row in rows[1:])
     print(f"{passed} passed, {sum(int(row[2]) for row in rows[1:])} failed")
     if failed:

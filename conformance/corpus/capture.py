@@ -27,7 +27,7 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Unusable, conclude, install_node_packages, install_python_packages
+from programs import ROOT, Unusable, conclude, install_node_packages, install_python_packages, pinned_packages
 
 # The suite, as the source distribution of this package carries it.
 SUITE = "jsonschema==4.25.1"
@@ -41,8 +41,7 @@ PROTOCOL = "2025-11-25"
 def read_list():
     """The servers of the list, each with its registry and version."""
     listed = tomllib.loads((HERE / "servers.toml").read_text())
-    lines = (HERE / "requirements.txt").read_text().splitlines()
-    versions = dict(line.split("==") for line in lines if "==" in line)
+    versions = pinned_packages(HERE / "requirements.txt")
     npm = [{"registry": "npm", **server} for server in listed["npm"]]
     pypi = [{"registry": "pypi", "version": versions[server["package"]], **server} for server in listed["pypi"]]
     return npm + pypi, listed["before"]

@@ -1,9 +1,10 @@
 """The examples: what each needs to run, and how its SDK is pointed at another server."""
 
 import dataclasses
-import json
 import pathlib
 import subprocess
+
+from programs import pinned_packages
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -92,10 +93,7 @@ EXAMPLES = [
 
 def pins(home):
     """The versions that a home is made of, by package."""
-    if home == "node":
-        return json.loads((HERE / "package.json").read_text())["dependencies"]
-    lines = (HERE / f"requirements-{home}.txt").read_text().splitlines()
-    return dict(line.split("#")[0].strip().split("==") for line in lines if "==" in line.split("#")[0])
+    return pinned_packages(HERE / ("package.json" if home == "node" else f"requirements-{home}.txt"))
 
 
 def pinned(example):
@@ -105,22 +103,3 @@ def pinned(example):
         return {"curl": said[1] if len(said) > 1 else "none"}
     versions = pins(example.home)
     return {name: versions[name] for name in example.packages}
-
-
-def newest(home, package, python):
-    """The newest version that the registry has of a package, or `?`."""
-    if home == "":
-        return "-"
-    if home == "node":
-        command = ["npm", "view", package, "version"]
-    else:
-        command = [python, "-m", "pip", "index", "versions", "--disable-pip-version-check", package]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return "?"
-    words = said.stdout.split()
-    if said.returncode or not words:
-        return "?"
-    # npm says the version, pip "name (version)".
-    return words[0] if home == "node" else words[1].strip("()")

@@ -26,7 +26,7 @@ import real
 import stage
 import typing_judges
 from catalogue import EXAMPLES, ROOT
-from programs import Unusable, conclude, find_program, print_table
+from programs import Unusable, conclude, find_program, newest_versions, print_table
 from published_clients import choose, install_clients
 
 AT_ONCE = 2
@@ -47,14 +47,13 @@ def shape_faults(example):
 def judge_examples(arguments, cache, chosen):
     """Runs the examples, and prints the table: what is wrong, by example."""
     versions = {example.file: catalogue.pinned(example) for example in chosen}
-    wanted = sorted({(example.home, package) for example in chosen for package in versions[example.file]})
-    look_up = lambda entry: catalogue.newest(*entry, cache / "sdks/bin/python")
-    with concurrent.futures.ThreadPoolExecutor(4) as lookers, stage.gateway_beside(arguments.bin) as gateway:
-        newest = {entry: lookers.submit(look_up, entry) for entry in wanted}
+    # Whose registry has it: npm's, that of Python, or none for what is part of the machine.
+    pythons = {"node": None, "sdks": cache / "sdks/bin/python", "legacy": cache / "sdks/bin/python"}
+    wanted = {(package, pythons[example.home]) for example in chosen if example.home for package in versions[example.file]}
+    with newest_versions(wanted) as newest, stage.gateway_beside(arguments.bin) as gateway:
         one = lambda example: [*shape_faults(example), *stage.judge(example, cache, gateway, arguments.model)]
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             faults = dict(zip((example.file for example in chosen), pool.map(one, chosen)))
-        newest = {entry: future.result() for entry, future in newest.items()}
     rows = [("example", "SDK", "pinned", "newest", "lines", "result")]
     for example in chosen:
         pins = versions[example.file]
@@ -63,7 +62,7 @@ def judge_examples(arguments, cache, chosen):
                 example.file,
                 ", ".join(pins),
                 ", ".join(pins.values()),
-                ", ".join(newest[(example.home, package)] for package in pins),
+                ", ".join(newest.get((package, pythons.get(example.home)), "-") for package in pins),
                 str(example.lines()),
                 "FAILED" if faults[example.file] else "ok",
             )

@@ -12,7 +12,6 @@ import urllib.request
 import zlib
 from pathlib import Path
 
-import google_front
 from catalogue import HERE, ROOT
 from programs import Process, serving, wait_until_ready
 
@@ -138,9 +137,8 @@ def play(example, cache, gateway, model, rounds, options):
         with Process(command, {"PYTHONDONTWRITEBYTECODE": "1"}) as server:
             url = server.wait_for(r'"url":\s*"([^"]+)"')
             host = re.sub(r"^\w+://([^/]+).*$", r"\1", url)
-            with google_front.before(host) if example.home == "legacy" else contextlib.nullcontext(host) as host:
-                filled = {name: text.replace("URL", url).replace("HOST", host) for name, text in example.environment.items()}
-                printed, trouble = run(example, cache, gateway, filled)
+            filled = {name: text.replace("URL", url).replace("HOST", host) for name, text in example.environment.items()}
+            printed, trouble = run(example, cache, gateway, filled)
         requests = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     return printed, [trouble] if trouble else [], requests
 

@@ -23,7 +23,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import strictness
-from programs import ROOT, Process, conclude, find_program, print_table
+from programs import ROOT, Process, conclude, find_program, pinned_packages, print_table
 from published_clients import choose, install_clients, run_program
 from sdk_python import SDKS
 
@@ -62,11 +62,6 @@ CLIENTS = {
 }
 # Gives ids of its own to calls, or knows none.
 WITHOUT_IDS = {"ollama", "google-generativeai"}
-
-
-def pinned(home):
-    lines = (HERE / f"requirements-{home}.txt").read_text().splitlines()
-    return dict(line.split("  #")[0].strip().split("==") for line in lines if "==" in line)
 
 
 def script():
@@ -112,13 +107,14 @@ def judge_sdks(arguments, cache, chosen):
     one = lambda entry: (entry[0], run_sdk(arguments, cache, *entry))
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         results = dict(pool.map(one, chosen.items()))
+    pins = {home: pinned_packages(HERE / f"requirements-{home}.txt") for home in ("sdks", "legacy")}
     rows, findings = [["SDK", "version", "wire", "whole", "streamed", "refused"]], []
     for name, (seen, trouble) in results.items():
         client = chosen[name]
         wrong = dict(problems_of(name, client, seen))
         findings += [f"{name}, {way}: {text}" for way, text in wrong.items()] + ([f"{name}: {trouble}"] if trouble else [])
         cells = ["FAILED" if way in wrong else "ok" for way in ("whole", "streamed", "refused")]
-        rows.append([name, pinned(client.home)[client.package], client.wire, *cells])
+        rows.append([name, pins[client.home][client.package], client.wire, *cells])
     print_table(rows)
     return findings
 

@@ -23,7 +23,7 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Process, Unusable, conclude, find_program, print_table, serving, wait_until_ready
+from programs import ROOT, Process, Unusable, conclude, find_program, pinned_packages, print_table, serving, wait_until_ready
 from published_clients import choose, install_clients, is_meant, run_program
 from scenarios import BOUND, SCENARIOS
 
@@ -59,11 +59,7 @@ def version(client):
     """The versions of a client's packages, as the pinned files have them."""
     if not client.home:
         return subprocess.run(["curl", "--version"], capture_output=True, text=True).stdout.split()[1]
-    if client.home == "node":
-        pinned = json.loads((HERE / "package.json").read_text())["dependencies"]
-    else:
-        lines = (HERE / f"requirements-{client.home}.txt").read_text().splitlines()
-        pinned = dict(line.split("==") for line in lines if "==" in line)
+    pinned = pinned_packages(HERE / ("package.json" if client.home == "node" else f"requirements-{client.home}.txt"))
     return ", ".join(f"{name} {pinned[name]}" for name in client.packages)
 
 

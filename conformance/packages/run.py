@@ -12,14 +12,13 @@ import argparse
 import fnmatch
 import pathlib
 import re
-import shutil
 import sys
 import tempfile
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Unusable, conclude, install_node_packages, print_table
+from programs import ROOT, Unusable, conclude, install_node_packages, install_once, print_table
 from node_packages import check_node
 from portable import check_portable
 from python_packages import check_python, check_source, interpreters
@@ -96,13 +95,8 @@ def judge(arguments):
 
 
 def install(cache):
-    folder, stamp = cache / "node", cache / "node.installed"
     manifest = HERE / "package.json"
-    if stamp.exists() and stamp.read_text() == manifest.read_text():
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    install_node_packages(manifest, folder)
-    stamp.write_text(manifest.read_text())
+    install_once(cache / "node", manifest.read_text(), lambda folder: install_node_packages(manifest, folder))
 
 
 def main():

@@ -15,7 +15,7 @@ tools = gateway.get_tools("anthropic", model=MODEL)["tools"]
 def ask(messages: list[Any]) -> None:
     while True:
         reply = client.messages.create(model=MODEL, max_tokens=1024, messages=messages, tools=tools)
-        results = gateway.execute_reply(reply, provider="anthropic", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="anthropic", model=MODEL)["messages"]
         messages += [{"role": "assistant", "content": reply.content}, *results]
         if not results:
             return print("".join(block.text for block in reply.content if block.type == "text"))
@@ -27,7 +27,7 @@ def ask_streamed(messages: list[Any]) -> None:
             for text in stream.text_stream:
                 print(text, end="", flush=True)
             reply = stream.get_final_message()
-        results = gateway.execute_reply(reply, provider="anthropic", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="anthropic", model=MODEL)["messages"]
         messages += [{"role": "assistant", "content": reply.content}, *results]
         if not results:
             return print()

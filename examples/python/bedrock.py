@@ -15,7 +15,7 @@ tools: Any = gateway.get_tools("bedrock", model=MODEL)
 def ask(messages: list[Any]) -> None:
     while True:
         reply: Any = client.converse(modelId=MODEL, messages=messages, toolConfig=tools)
-        results = gateway.execute_reply(reply, provider="bedrock", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="bedrock", model=MODEL)["messages"]
         messages += [reply["output"]["message"], *results]
         if not results:
             return print("".join(block.get("text", "") for block in reply["output"]["message"]["content"]))

@@ -30,7 +30,7 @@ def ask(messages: list[Any]) -> None:
         for block in blocks:
             if "toolUse" in block:
                 block["toolUse"]["input"] = json.loads(block["toolUse"]["input"] or "{}")
-        results = gateway.execute_reply(blocks, provider="bedrock", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(blocks, provider="bedrock", model=MODEL)["messages"]
         messages += [{"role": "assistant", "content": blocks}, *results]
         if not results:
             return print()

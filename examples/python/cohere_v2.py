@@ -15,7 +15,7 @@ tools = gateway.get_tools("cohere", model=MODEL)["tools"]
 def ask(messages: list[Any]) -> None:
     while True:
         reply = client.chat(model=MODEL, messages=messages, tools=tools)
-        results = gateway.execute_reply(reply, provider="cohere", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="cohere", model=MODEL)["messages"]
         messages += [reply.message, *results]
         if not results:
             return print("".join(item.text for item in reply.message.content or [] if item.type == "text"))

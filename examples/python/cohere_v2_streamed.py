@@ -25,7 +25,7 @@ def ask(messages: list[Any]) -> None:
                 said["tool_calls"][-1].function.arguments += delta.message.tool_calls.function.arguments
             elif event.type == "content-delta":
                 print(delta.message.content.text or "", end="", flush=True)
-        results = gateway.execute_reply(said, provider="cohere", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(said, provider="cohere", model=MODEL)["messages"]
         if not results:
             return print()
         messages += [said, *results]

@@ -16,7 +16,7 @@ config = types.GenerateContentConfig(tools=[gateway.get_tools("gemini", model=MO
 def ask(contents: list[Any]) -> None:
     while True:
         reply = client.models.generate_content(model=MODEL, contents=contents, config=config)
-        results = gateway.execute_reply(reply, provider="gemini", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="gemini", model=MODEL)["messages"]
         contents += [*(candidate.content for candidate in reply.candidates or []), *results]
         if not results:
             return print(reply.text)
@@ -29,7 +29,7 @@ def ask_streamed(contents: list[Any]) -> None:
             parts += chunk.parts or []
             print("".join(part.text or "" for part in chunk.parts or []), end="", flush=True)
         said = types.Content(role="model", parts=parts)
-        results = gateway.execute_reply(said, provider="gemini", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(said, provider="gemini", model=MODEL)["messages"]
         contents += [said, *results]
         if not results:
             return print()

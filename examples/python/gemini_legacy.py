@@ -16,7 +16,7 @@ model = genai.GenerativeModel(MODEL, tools=gateway.get_tools("gemini-legacy", mo
 def ask(contents: list[Any]) -> None:
     while True:
         reply = model.generate_content(contents)
-        results = gateway.execute_reply(reply, provider="gemini-legacy", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="gemini-legacy", model=MODEL)["messages"]
         contents += [reply.candidates[0].content, *results]
         if not results:
             return print(reply.text)
@@ -27,7 +27,7 @@ def ask_streamed(contents: list[Any]) -> None:
         reply = model.generate_content(contents, stream=True)
         for chunk in reply:
             print("".join(part.text for part in chunk.parts), end="", flush=True)
-        results = gateway.execute_reply(reply, provider="gemini-legacy", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="gemini-legacy", model=MODEL)["messages"]
         contents += [reply.candidates[0].content, *results]  # the SDK has joined the chunks
         if not results:
             return print()

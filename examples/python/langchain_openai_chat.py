@@ -16,7 +16,7 @@ def ask(messages: list[Any]) -> None:
     while True:
         reply = model.invoke(messages)
         call = convert_to_openai_messages(reply)
-        results = gateway.execute_reply(call, provider="openai", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(call, provider="openai", model=MODEL)["messages"]
         messages += [reply, *results]
         if not results:
             return print(reply.text)
@@ -29,7 +29,7 @@ def ask_streamed(messages: list[Any]) -> None:
             reply += chunk
             print(chunk.text, end="", flush=True)
         call = convert_to_openai_messages(reply)
-        results = gateway.execute_reply(call, provider="openai", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(call, provider="openai", model=MODEL)["messages"]
         messages += [reply, *results]
         if not results:
             return print()

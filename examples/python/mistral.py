@@ -15,7 +15,7 @@ tools = gateway.get_tools("mistral", model=MODEL)["tools"]
 def ask(messages: list[Any]) -> None:
     while True:
         said: Any = client.chat.complete(model=MODEL, messages=messages, tools=tools).choices[0].message
-        results = gateway.execute_reply(said, provider="mistral", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(said, provider="mistral", model=MODEL)["messages"]
         messages += [said, *results]
         if not results:
             return print(said.content)
@@ -29,7 +29,7 @@ def ask_streamed(messages: list[Any]) -> None:
             said["tool_calls"] += delta.tool_calls or []  # Mistral sends calls whole
             said["content"] += delta.content or ""
             print(delta.content or "", end="", flush=True)
-        results = gateway.execute_reply(said, provider="mistral", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(said, provider="mistral", model=MODEL)["messages"]
         messages += [said, *results]
         if not results:
             return print()

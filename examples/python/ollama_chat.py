@@ -14,7 +14,7 @@ tools = gateway.get_tools("ollama", model=MODEL)["tools"]
 def ask(messages: list[Any]) -> None:
     while True:
         reply = ollama.chat(model=MODEL, messages=messages, tools=tools)
-        results = gateway.execute_reply(reply, provider="ollama", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="ollama", model=MODEL)["messages"]
         messages += [reply.message, *results]
         if not results:
             return print(reply.message.content)
@@ -27,7 +27,7 @@ def ask_streamed(messages: list[Any]) -> None:
             said["content"] += chunk.message.content or ""
             said["tool_calls"] += chunk.message.tool_calls or []
             print(chunk.message.content or "", end="", flush=True)
-        results = gateway.execute_reply(said, provider="ollama", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(said, provider="ollama", model=MODEL)["messages"]
         messages += [said, *results]
         if not results:
             return print()

@@ -18,7 +18,7 @@ async def run_call(context: ToolContext[Any], arguments: str) -> str:
     function = {"name": context.tool_name, "arguments": arguments}
     call = {"id": context.tool_call_id, "type": "function", "function": function}
     answer = await gateway.execute_reply([call], provider="openai", model=MODEL)
-    return str(answer.get("messages", [])[0]["content"])
+    return str(answer["messages"][0]["content"])
 
 
 async def main() -> None:

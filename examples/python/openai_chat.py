@@ -16,7 +16,7 @@ tools = gateway.get_tools("openai", model=MODEL)["tools"]
 def ask(messages: list[Any]) -> None:
     while True:
         reply = client.chat.completions.create(model=MODEL, messages=messages, tools=tools)
-        results = gateway.execute_reply(reply, provider="openai", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="openai", model=MODEL)["messages"]
         messages += [reply.choices[0].message, *results]
         if not results:
             return print(reply.choices[0].message.content)
@@ -29,7 +29,7 @@ def ask_streamed(messages: list[Any]) -> None:
             state.handle_chunk(chunk)
             print("".join(choice.delta.content or "" for choice in chunk.choices), end="", flush=True)
         reply = state.get_final_completion()
-        results = gateway.execute_reply(reply, provider="openai", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="openai", model=MODEL)["messages"]
         messages += [reply.choices[0].message, *results]
         if not results:
             return print()

@@ -15,7 +15,7 @@ tools = gateway.get_tools("openai-responses", model=MODEL)["tools"]
 def ask(items: list[Any]) -> None:
     while True:
         reply = client.responses.create(model=MODEL, input=items, tools=tools)
-        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL)["messages"]
         items += [*reply.output, *results]
         if not results:
             return print(reply.output_text)
@@ -29,7 +29,7 @@ def ask_streamed(items: list[Any]) -> None:
                 print(event.delta, end="", flush=True)
             elif event.type == "response.completed":
                 reply = event.response
-        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL).get("messages", [])
+        results = gateway.execute_reply(reply, provider="openai-responses", model=MODEL)["messages"]
         items += [*reply.output, *results]
         if not results:
             return print()

@@ -16,7 +16,7 @@ tools = [tool(**each["function"]) for each in gateway.get_tools("xai", model=MOD
 
 def run_calls(chat: Any, reply: Any) -> bool:
     """Appends the reply and the results of its calls; whether there were any."""
-    results = gateway.execute_reply(reply, provider="xai", model=MODEL).get("messages", [])
+    results = gateway.execute_reply(reply, provider="xai", model=MODEL)["messages"]
     chat.append(reply)
     for result in results:
         chat.append(tool_result(result["content"], tool_call_id=result["tool_call_id"]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """google-generativeai 0.8.6 against the gateway, in an environment that has that SDK and not google-genai: legacy_sdk.py --package FOLDER, with MCP_TOOL_GATEWAY_BIN.
 
-1. The usage example of the plan (gemini_example.py) runs as it stands there, byte for byte, against a local server that stands for the model.
+1. The usage example of the plan (examples/python/gemini_legacy_short.py) runs as it stands there, byte for byte, against a local server that stands for the model.
 2. The tools of conformance/hard: those that this SDK refuses in the plain form of `gemini`, it takes as `get_tools("gemini")` gives them.
 3. Its other objects: whole replies, streamed replies, several calls in one.
 """
@@ -23,9 +23,8 @@ import warnings
 from contextlib import redirect_stdout
 from typing import Any
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-EXAMPLE = HERE / "gemini_example.py"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+EXAMPLE = ROOT / "examples/python/gemini_legacy_short.py"
 # The bytes of the plan's usage example.
 DIGEST = "f5fb53f72beb24de7e0fb0326296782b45b645548361bc4cb3cfa2cddf398e2a"
 
@@ -78,7 +77,7 @@ class Model(http.server.BaseHTTPRequestHandler):
 def run_example(gateway: Any) -> str:
     """Runs the example; the port that it has in it is led to the gateway's."""
     source = EXAMPLE.read_bytes()
-    assert hashlib.sha256(source).hexdigest() == DIGEST, "gemini_example.py is not the plan's example any more"
+    assert hashlib.sha256(source).hexdigest() == DIGEST, f"{EXAMPLE.name} is not the plan's example any more"
     port = int(gateway.url.rsplit(":", 1)[1])
     real = socket.create_connection
 

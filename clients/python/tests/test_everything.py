@@ -60,7 +60,7 @@ def test_a_server_asks_its_caller(client: GatewayClient) -> None:
 def test_a_reply_goes_on_after_a_question(client: GatewayClient) -> None:
     call = {"name": "test_elicitation", "args": {"message": "Who?"}}
     asked = client.execute_reply(call, "gemini", input=["elicitation"])
-    assert "messages" not in asked
+    assert asked["messages"] == [], "the turn is not over"
     required = asked["inputRequired"]
     answers = {name: {"action": "decline"} for name in required["requests"]}
     answer = client.execute_reply(continue_=required["state"], responses=answers)

@@ -1,4 +1,4 @@
-"""Both type checkers on the package, on programs that use it, and on the README's; what is wrong there on purpose they have to find."""
+"""Both type checkers on the package, on programs that use it, and on those of the READMEs; what is wrong there on purpose they have to find."""
 
 from __future__ import annotations
 

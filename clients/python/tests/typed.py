@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 from mcp_tool_gateway import AsyncGatewayClient, Gateway, GatewayClient, GatewayError, ServerNotFoundError, errors, metadata
 from mcp_tool_gateway.types import ExecuteAnswer, Health, LogEntry, ToolList
@@ -20,8 +21,9 @@ def synchronous(client: GatewayClient) -> str:
         return error.message + str(error.code)
     except GatewayError as error:
         return error.correlation_id or ""
+    messages: list[Any] = [*answer["messages"], answer["provider"]]
     names = [tool["name"] for tool in tools["tools"]]
-    return metadata(answer).correlation_id + health["status"] + names[0] + entries[0].get("tool", "") + next(following).get("tool", "")
+    return metadata(answer).correlation_id + str(messages) + health["status"] + names[0] + entries[0].get("tool", "") + next(following).get("tool", "")
 
 
 async def asynchronous(client: AsyncGatewayClient) -> str:

@@ -121,7 +121,7 @@ export class GatewayClient {
     const call = { operation: "postRoute", options, ...body, accept: "application/json, application/xml" } as const;
     const timeoutMs = Math.max(this.#settings.timeoutMs, (options.timeoutMs ?? 0) + 5000);
     const { text, headers } = await this.#transport.text({ ...call, retry: "keyed", timeoutMs });
-    return headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
+    return headers.get("content-type")?.includes("json") ? this.#transport.parse(text) : text;
   }
 
   /** Asks a model that has all tools, as OpenAI's Chat Completions. Sent once, as models cost money. */

@@ -58,7 +58,7 @@ async function* entries(transport: Transport, call: Call): AsyncGenerator<[LogEn
     if (event === "error") throw new NetworkError(`Network error: the gateway ended the stream: ${data}`);
     let entry: unknown;
     try {
-      entry = event === "message" ? JSON.parse(data) : undefined;
+      entry = event === "message" ? transport.parse(data) : undefined;
     } catch {
       // Reported below.
     }

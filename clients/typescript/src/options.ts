@@ -43,6 +43,8 @@ export interface GatewayClientOptions {
   headers?: Record<string, string> | undefined;
   /** Another implementation of `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
+  /** Reads the JSON of answers. Default `JSON.parse`, which rounds integers beyond 2^53. */
+  parse?: ((text: string) => unknown) | undefined;
   /** Called with what the headers of every answer say. */
   onResponse?: ((info: ResponseInfo) => void) | undefined;
 }
@@ -56,6 +58,7 @@ export interface Settings {
   readonly retryBackoff: number;
   readonly headers: Record<string, string>;
   readonly fetch: typeof globalThis.fetch;
+  readonly parse: (text: string) => unknown;
   readonly onResponse: ((info: ResponseInfo) => void) | undefined;
 }
 
@@ -75,6 +78,7 @@ export function settingsOf(options: GatewayClientOptions): Settings {
     headers: { ...key, ...options.headers },
     // Called as a method of anything but the global object, the browsers' own `fetch` throws.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    parse: options.parse ?? ((text) => JSON.parse(text)),
     onResponse: options.onResponse,
   };
 }

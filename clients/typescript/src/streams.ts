@@ -16,7 +16,7 @@ export async function* toolEvents<T>(
   finish: (answer: unknown) => T,
 ): AsyncGenerator<ToolEvent<T>, void, undefined> {
   for await (const event of transport.events({ accept: "text/event-stream, application/json;q=0.5", ...call })) {
-    const data = parsed(event);
+    const data = parsed(transport, event);
     if (event.event === "result" || event.event === "answer") {
       yield { type: "result", result: finish(data) };
       return;
@@ -31,7 +31,7 @@ export async function* toolEvents<T>(
 export async function* chunks<T>(transport: Transport, call: Call): AsyncGenerator<T, void, undefined> {
   for await (const event of transport.events({ accept: "text/event-stream, application/json;q=0.5", ...call })) {
     if (event.data === "[DONE]") return;
-    const data = parsed(event);
+    const data = parsed(transport, event);
     if (isObject(data) && data["error"] !== undefined && data["error"] !== null) {
       throw errorOfAnswer(undefined, "no reason given", data, undefined);
     }
@@ -44,13 +44,13 @@ export async function* chunks<T>(transport: Transport, call: Call): AsyncGenerat
 /** Messages of MCP: one answer, or all of a stream. */
 export async function* rpcMessages(transport: Transport, call: Call): AsyncGenerator<JsonRpcMessage, void, undefined> {
   for await (const event of transport.events({ accept: "application/json, text/event-stream", ...call })) {
-    yield parsed(event) as JsonRpcMessage;
+    yield parsed(transport, event) as JsonRpcMessage;
   }
 }
 
-function parsed(event: ServerEvent): unknown {
+function parsed(transport: Transport, event: ServerEvent): unknown {
   try {
-    return JSON.parse(event.data);
+    return transport.parse(event.data);
   } catch (cause) {
     const message = `Gateway answered with an event that is not JSON: ${event.data.slice(0, 200)}`;
     throw new InvalidAnswerError(message, { body: event.data, cause });

@@ -50,6 +50,11 @@ interface Prepared {
 export class Transport {
   constructor(private readonly settings: Settings) {}
 
+  /** Reads JSON as the client's options say. */
+  parse(text: string): unknown {
+    return this.settings.parse(text);
+  }
+
   /** The JSON of an answer. */
   async json<T>(call: Call): Promise<T> {
     return (await this.answer<T>(call)).value;
@@ -60,7 +65,7 @@ export class Transport {
     const { text, status, headers } = await this.text({ accept: "application/json", ...call });
     if (text === "") return { value: undefined as T, headers };
     try {
-      return { value: JSON.parse(text) as T, headers };
+      return { value: this.parse(text) as T, headers };
     } catch (cause) {
       const correlationId = headers.get("x-correlation-id") ?? undefined;
       const message = `Gateway answered with something that is not JSON: ${text.slice(0, 200)}`;

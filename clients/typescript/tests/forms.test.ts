@@ -149,3 +149,42 @@ describe("a model's stream", () => {
     await assert.rejects(words(client.chat({ messages: [], stream: true })), { name: "ModelError", message: "Gateway error: it broke" });
   });
 });
+
+describe("an integer beyond 2^53", async () => {
+  const gateway = await startGateway({ mcpServers: { fixture: fixture() } });
+  const call = { type: "tool_use", id: "t1", name: "lossless", input: {} };
+  // Each such member becomes a text, except in JSON within a text.
+  const parse = (text: string): unknown => JSON.parse(text.replace(/(?<!\\)":(-?\d{16,})(?=[,}])/g, '":"$1"'));
+  const clients = [gateway.client, new GatewayClient({ baseUrl: gateway.url, parse })] as const;
+  const both = (read: (client: GatewayClient) => Promise<any>) => Promise.all(clients.map(read));
+  // The server's is -9007199254740993.
+  const expected = [-9007199254740992, "-9007199254740993"];
+
+  it("is rounded, unless `parse` reads it", async () => {
+    const results = await both((client) => client.callTool("fixture", "lossless"));
+    assert.deepEqual(results.map((one) => one.structuredContent.minus), expected);
+  });
+
+  it("is so in streams", async () => {
+    const last = async (client: GatewayClient) => {
+      for await (const event of client.executeStream(call)) if (event.type === "result") return event;
+      return undefined;
+    };
+    const events = await both(last);
+    assert.deepEqual(events.map((one) => one.result.result.structuredContent.minus), expected);
+  });
+
+  it("is so in the log that is followed", async () => {
+    const first = async (client: GatewayClient) => {
+      for await (const entry of client.followLogs({ after: 0 })) return entry;
+      return undefined;
+    };
+    const entries = await both(first);
+    assert.deepEqual(entries.map((one) => one.result.structuredContent.minus), expected);
+  });
+
+  it("is so in what is routed", async () => {
+    const answers = await both((client) => client.route(call));
+    assert.deepEqual(answers.map((one) => one.structuredContent.minus), expected);
+  });
+});

@@ -1,7 +1,7 @@
-// The README's programs are run as they are; only where the services listen is not theirs to say.
+// The programs of both READMEs are run as they are; only where the services listen is not theirs to say.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
@@ -23,9 +23,20 @@ async function run(snippet: string, environment: Record<string, string> = {}): P
   return stdout;
 }
 
+it("each program has a test", async () => {
+  const found = await readdir(new URL("snippets", import.meta.url));
+  const tested = ["client_1.js", "client_2.js", "client_3.js", "client_4.js", "project_1.js"];
+  assert.deepEqual(found.sort(), tested, "write a test for a program that came, and drop that of one that went");
+});
+
+it("the first three lines of the project", async () => {
+  assert.match(await run("snippets/project_1.js"), /result: 42/);
+  assert.match(await run("../../tests/snippets/project_first.mjs"), /result: 42/);
+});
+
 it("the first three lines", async () => {
-  assert.match(await run("snippets/snippet_1.js"), /result: 42/);
-  assert.match(await run("../../tests/snippets/first.mjs"), /result: 42/);
+  assert.match(await run("snippets/client_1.js"), /result: 42/);
+  assert.match(await run("../../tests/snippets/client_first.mjs"), /result: 42/);
 });
 
 it("the loop with OpenAI's SDK", async () => {
@@ -34,18 +45,18 @@ it("the loop with OpenAI's SDK", async () => {
   await writeFile(script, JSON.stringify({ strict: true, steps: [{ reply: { calls: [call] } }, { reply: { text: "It is 42." } }] }));
   const model = await startProgram(given("GATEWAY_MODEL"), ["--wire", "chat", "--script", script, "--strict"], /"url":"([^"]+)"/);
   const environment = { OPENAI_BASE_URL: model.found, OPENAI_API_KEY: "none" };
-  assert.equal(await run("snippets/snippet_2.js", environment), "It is 42.\n");
+  assert.equal(await run("snippets/client_2.js", environment), "It is 42.\n");
 });
 
 it("the log and an error", async () => {
   await gateway.client.callTool("demo", "add", { a: 1, b: 2 });
-  const [first, second] = (await run("snippets/snippet_3.js")).split("\n");
+  const [first, second] = (await run("snippets/client_3.js")).split("\n");
   assert.match(first ?? "", /^add \d/);
   assert.match(second ?? "", /^Gateway HTTP 400: server `demo` has no tool `no-such-tool` [0-9a-f]{32}$/);
 });
 
 it("the engine", { skip: process.env["MCP_TOOL_GATEWAY_NATIVE"] ? false : "the engine's library is not named" }, async () => {
-  const lines = (await run("snippets/snippet_4.js")).split("\n");
+  const lines = (await run("snippets/client_4.js")).split("\n");
   assert.match(lines[0] ?? "", /^\[\{"name":"weather",.*"input_schema":\{/);
   assert.equal(lines[1], "[ 'weather' ]");
   // This family of models takes no bounds, so that they are said in words.

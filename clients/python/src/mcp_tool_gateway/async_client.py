@@ -78,11 +78,12 @@ class AsyncGatewayClient(AsyncCore):
         **options: Unpack[t.PostExecuteOptions],
     ) -> t.ExecuteAnswer:
         """Runs all calls of a model's reply: an object of its SDK, a dict, or a stream, which is read to its end. `messages` of the answer go into the conversation after
-        the reply; for boto3 they hold bytes, as it takes them."""
+        the reply; for boto3 they hold bytes, as it takes them. There are none after a reply without calls, and none yet where there is `inputRequired`."""
         call = None if reply is None else await of_async_source(reply)
         given = {"provider": dialect_for(provider), "call": call, "server": server, **options}
         answer = await (self._call("postExecute", given) if on_event is None else self._watched("postExecute", given, on_event))
-        if answer.get("provider") == "bedrock" and "messages" in answer and wants_bytes(self._bytes_for_boto3):
+        answer.setdefault("messages", [])
+        if answer.get("provider") == "bedrock" and wants_bytes(self._bytes_for_boto3):
             answer["messages"] = with_bytes(answer["messages"])
         return cast("t.ExecuteAnswer", answer)
 

@@ -70,7 +70,7 @@ export interface ExecuteAnswer {
   /** Messages for the conversation, in the provider's shape. Absent while there is `inputRequired`. */
   messages?: unknown[];
   /** The dialect that the reply was read as. */
-  provider?: string;
+  provider: string;
   /** What the model said beside its calls; absent if nothing. */
   text?: string;
   /** What it thought, if the provider shows it. */

@@ -53,14 +53,14 @@ pub(crate) async fn logs(
     let follows = parameters.flag("follow")? || parameters.flag("stream")?;
     let last_event = headers.get(LAST_EVENT_ID).filter(|_| follows);
     let source = Source::parse(&gateway, &parameters, last_event, context.caller.as_ref())?;
+    if matches!(source, Source::Gateway(_)) {
+        flush(&gateway).await?;
+    }
     if follows {
         return follow::stream(&gateway, source, stopping);
     }
     match source {
-        Source::Gateway(filter) => {
-            flush(&gateway).await?;
-            page(&gateway, *filter, &uri).await
-        }
+        Source::Gateway(filter) => page(&gateway, *filter, &uri).await,
         Source::Server(None, _) => Ok(json_response(StatusCode::OK, "[]")),
         Source::Server(Some(path), tail) => {
             let lines = blocking(move || jsonl::read_tail(&path, &tail))

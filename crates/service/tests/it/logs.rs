@@ -123,6 +123,20 @@ async fn a_stream_gives_what_was_and_what_comes() {
 }
 
 #[tokio::test]
+async fn a_stream_begins_with_the_newest_entries() {
+    let service = Service::start().await;
+    for number in 1..=2 {
+        assert_eq!(service.add(number, 1).await.status, 200);
+    }
+    // Both calls were answered, so both are in the log, however late it is written.
+    let mut stream = service.connect().await;
+    stream.write_all(b"GET /logs?follow=true&limit=1 HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    read_until(&mut stream, &mut text, |text| text.contains("\"tool\":\"add\"")).await;
+    assert!(text.contains("\"a\":2") && !text.contains("\"a\":1"), "{text}");
+}
+
+#[tokio::test]
 async fn streams_are_bounded_and_freed() {
     let service = Service::with(|config| config.log_streams = 1).await;
     let mut stream = service.connect().await;
