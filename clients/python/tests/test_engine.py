@@ -9,7 +9,7 @@ import logging
 import sys
 import threading
 from collections import OrderedDict, UserDict
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -360,8 +360,11 @@ def test_a_stream_that_breaks_off() -> None:
     unknown.push_chunk({"what": 1})
     with pytest.raises(EngineError, match="no known API"):
         unknown.finish()
-    with pytest.raises(EngineError, match="chunk of the stream"):
-        StreamAssembler().push("data: {\n\n")
+    garbled = StreamAssembler()
+    events = garbled.push(b"data: {\n\n" + whole) + garbled.finish()
+    assert [event["type"] for event in events].count("error") == 1
+    assert "chunk of the stream" in events[0]["error"]["message"]
+    assert garbled.calls[0]["input"] == {"a": 15}
 
 
 def test_histories() -> None:
@@ -421,3 +424,60 @@ def test_other_threads_run_while_the_engine_works() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert seen == [False]
+
+
+class Long(list[Any]):
+    """A list that is longer than any memory, if one asks it."""
+
+    def __len__(self) -> int:
+        return 2**42
+
+
+def test_lists_are_not_asked_how_long_they_are() -> None:
+    assert len(engine.convert(Long([ADD]), to="openai")) == 1
+
+
+@dataclasses.dataclass
+class Made:
+    name: str
+    kind: ClassVar[str] = "made"
+    seed: dataclasses.InitVar[int] = 0
+
+
+def test_dataclasses_have_their_fields_only() -> None:
+    tool = engine.convert([{"name": "a", "inputSchema": {"default": Made("x", seed=1)}}], to="mcp")[0]
+    assert tool["inputSchema"]["default"] == {"name": "x"}
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"not": schema}
+    return {"name": "deep", "inputSchema": schema}
+
+
+def test_a_tool_that_is_too_deep_spoils_no_others() -> None:
+    tools = [ADD, deep(200)]
+    for given in (tools, {"tools": tools}):
+        found = {finding["tool"] for finding in engine.check(given, to="openai")["findings"]}
+        assert "deep" in found
+    assert engine.convert(deep(200), to="openai") == json.loads(engine.convert_text(json.dumps(deep(200)), to="openai")) == []
+    call = {"type": "tool_use", "id": "1", "name": ADD["name"], "input": {"a": 1, "b": 2}}
+    assert engine.parse_calls(call, provider="anthropic", tools=tools)[0]["name"] == ADD["name"]
+
+
+class Own(int):
+    def __str__(self) -> str:
+        return "}{"
+
+
+def test_classes_do_not_choose_the_digits_of_numbers() -> None:
+    result = {"content": [], "structuredContent": {"n": Own(2**70)}}
+    rendered = engine.render_results([{"id": "1", "name": "a", "result": result}], provider="openai")
+    assert str(2**70) in rendered[0]["content"]
+
+
+def test_half_a_surrogate_pair_in_a_text_is_refused_with_a_code() -> None:
+    with pytest.raises(EngineError, match="surrogate") as refused:
+        engine.convert_text('[{"name": "\ud800"}]', to="openai")
+    assert refused.value.code == "VALIDATION_ERROR"

@@ -26,7 +26,7 @@ pub(crate) struct CallReader {
 impl CallReader {
     pub(crate) fn new(settings: &mut Settings) -> Result<Self, EngineError> {
         let choice = settings.choice()?;
-        let (options, tools) = (CallOptions::take(settings)?, Toolset::take(settings)?);
+        let (options, tools) = (CallOptions::take(settings)?, settings.tools()?);
         let dialect = if choice.is_empty() {
             None
         } else {

@@ -36,10 +36,12 @@ pub struct LeftOut {
 impl Converter {
     /// Reads the options, and finds the translator or makes it.
     pub fn new(mut settings: Settings) -> Result<Self, EngineError> {
-        let choice = settings.choice()?;
-        let report = settings.flag("report")?;
-        settings.end()?;
-        Ok(Self { translator: translator(&choice)?, choice, report })
+        shielded(|| {
+            let choice = settings.choice()?;
+            let report = settings.flag("report")?;
+            settings.end()?;
+            Ok(Self { translator: translator(&choice)?, choice, report })
+        })
     }
 
     /// Whether the caller wants to know what happened to every tool.

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::engine::{dialects, translator};
 use crate::error::EngineError;
 use crate::settings::{Choice, Settings};
-use crate::toolset::Toolset;
 
 /// The members of a request under which APIs keep a conversation.
 const MESSAGES: [&str; 3] = ["messages", "contents", "input"];
@@ -17,7 +16,7 @@ const SYSTEM: [&str; 3] = ["system", "systemInstruction", "system_instruction"];
 /// What `POST /history` answers. The conversation is a list of messages, or a request that holds one.
 pub(crate) fn convert_history(conversation: Value, mut settings: Settings) -> Result<Value, EngineError> {
     let (from, to) = (side(&mut settings, "from")?, side(&mut settings, "to")?);
-    let tools = Toolset::take(&mut settings)?.unwrap_or_default();
+    let tools = settings.tools()?.unwrap_or_default();
     let mode = settings.word("mode", &TransferMode::WORDS)?.unwrap_or_default();
     let (model, system) = (settings.text("model")?, settings.take("system"));
     settings.end()?;

@@ -29,8 +29,8 @@ mod toolset;
 
 pub use convert::{Converter, LeftOut};
 pub use error::EngineError;
-pub use gateway_dialects::{GivenTool, Json, ToolDocument, Translation, UnreadTool};
-pub use operation::{Operation, run, run_text};
+pub use gateway_dialects::{GivenTool, JSON_DEPTH, Json, ToolDocument, Translation, UnreadTool, from_slice};
+pub use operation::{Operation, check, run, run_text};
 pub use settings::Settings;
 pub use stream::StreamAssembler;
 

@@ -1,6 +1,6 @@
 //! Operations by name, over values and over texts.
 
-use gateway_dialects::ToolDocument;
+use gateway_dialects::{GivenTool, ToolDocument};
 use serde_json::Value;
 
 use crate::calls::{parse_calls, reply_of};
@@ -85,21 +85,27 @@ pub fn run(operation: Operation, input: Value, settings: Settings) -> Result<Val
     })
 }
 
+/// Checks tools that were read one by one.
+pub fn check(tools: &[GivenTool], settings: Settings) -> Result<Value, EngineError> {
+    shielded(|| check_tools(tools, settings))
+}
+
 /// Runs an operation on JSON text, and answers in JSON text.
 pub fn run_text(operation: Operation, text: &str, settings: Settings) -> Result<String, EngineError> {
-    let answer = match operation {
-        Operation::Convert => return Ok(Converter::new(settings)?.convert_text(text)?.0),
-        Operation::Check => shielded(|| check_tools(&read_tools(text)?, settings))?,
-        Operation::ParseCalls => shielded(|| parse_calls(&reply_of(text)?, settings))?,
-        Operation::RenderResults => shielded(|| render_text(text, settings))?,
-        Operation::Transform | Operation::ConvertHistory | Operation::DetectModel => {
-            check_unrepeated(text)?;
-            let input =
-                serde_json::from_str(text).map_err(|error| EngineError::no_json("the input", &error))?;
-            run(operation, input, settings)?
-        }
-    };
-    Ok(answer.to_string())
+    shielded(|| {
+        let answer = match operation {
+            Operation::Convert => return Ok(Converter::new(settings)?.convert_text(text)?.0),
+            Operation::Check => check_tools(&read_tools(text)?, settings)?,
+            Operation::ParseCalls => parse_calls(&reply_of(text)?, settings)?,
+            Operation::RenderResults => render_text(text, settings)?,
+            Operation::Transform | Operation::ConvertHistory | Operation::DetectModel => {
+                check_unrepeated(text)?;
+                let input = gateway_dialects::from_slice(text.as_bytes());
+                run(operation, input.map_err(|error| EngineError::no_json("the input", &error))?, settings)?
+            }
+        };
+        Ok(answer.to_string())
+    })
 }
 
 /// What is known about a model by its id, or by its id and who serves it.

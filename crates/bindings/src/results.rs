@@ -6,6 +6,7 @@ use gateway_dialects::results::{Outcome, ResultOptions, read_result, render_resu
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::convert::check_unrepeated;
 use crate::engine::dialects;
 use crate::error::EngineError;
 use crate::settings::Settings;
@@ -17,6 +18,25 @@ struct Answered {
     result: Value,
 }
 
+impl Answered {
+    fn of(
+        index: usize,
+        result: Value,
+        mut member: impl FnMut(&str) -> Option<Value>,
+    ) -> Result<Self, EngineError> {
+        let mut text = |key: &str| match member(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            // An answer under another id would belong to a call that nobody made.
+            Some(_) => Err(misshapen(index)),
+        };
+        // Where the model knows the tool by another name, its results go by that name.
+        let (wire_name, name) = (text("wireName")?, text("name")?);
+        let name = wire_name.or(name).ok_or_else(|| misshapen(index))?;
+        Ok(Self { id: text("id")?, name, result })
+    }
+}
+
 /// Renders `[{"id", "name", "result"}]`, in which a result is one of MCP, or a text.
 pub(crate) fn render(results: Value, settings: Settings) -> Result<Value, EngineError> {
     let Value::Array(results) = results else {
@@ -25,23 +45,20 @@ pub(crate) fn render(results: Value, settings: Settings) -> Result<Value, Engine
     let answered = results.into_iter().enumerate().map(|(index, row)| {
         let Value::Object(mut row) = row else { return Err(misshapen(index)) };
         let result = row.remove("result").ok_or_else(|| misshapen(index))?;
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        // Where the model knows the tool by another name, its results go by that name.
-        let name = text(row.get("wireName")).or_else(|| text(row.get("name")));
-        Ok(Answered { id: text(row.get("id")), name: name.ok_or_else(|| misshapen(index))?, result })
+        Answered::of(index, result, |key| row.remove(key))
     });
     written(answered.collect::<Result<Vec<_>, _>>()?, settings)
 }
 
 /// The same out of a text, where results keep the digits of their numbers.
 pub(crate) fn render_text(text: &str, settings: Settings) -> Result<Value, EngineError> {
+    check_unrepeated(text)?;
     let rows: Vec<HashMap<String, &RawValue>> =
         serde_json::from_str(text).map_err(|error| EngineError::no_json("the results", &error))?;
     let answered = rows.into_iter().enumerate().map(|(index, row)| {
-        let text = |name: &str| -> Option<String> { serde_json::from_str(row.get(name)?.get()).ok() };
         let result = row.get("result").ok_or_else(|| misshapen(index))?;
-        let name = text("wireName").or_else(|| text("name")).ok_or_else(|| misshapen(index))?;
-        Ok::<_, EngineError>(Answered { id: text("id"), name, result: read_result(result.get()).value })
+        let result = read_result(result.get()).value;
+        Answered::of(index, result, |key| gateway_dialects::from_slice(row.get(key)?.get().as_bytes()).ok())
     });
     written(answered.collect::<Result<Vec<_>, _>>()?, settings)
 }
@@ -76,6 +93,6 @@ fn written(mut answered: Vec<Answered>, mut settings: Settings) -> Result<Value,
 
 fn misshapen(index: usize) -> EngineError {
     EngineError::invalid(format!(
-        "result {index} is no {{\"id\", \"name\", \"result\"}}: give the call's id and name, and what the tool returned"
+        "result {index} is no {{\"id\", \"name\", \"result\"}}: give the call's id and name as strings, and what the tool returned"
     ))
 }

@@ -1,15 +1,19 @@
 //! The options of an operation, by the names that they have in the HTTP API.
 
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Defaults, EmptyRequired, Growth, Open, Options, Strict};
+use gateway_dialects::{Defaults, EmptyRequired, GivenTool, Growth, Open, Options, Strict, ToolDocument};
 use gateway_notation::spelling::nearest_names;
 use serde_json::{Map, Value};
 
+use crate::convert::read_tools;
 use crate::error::EngineError;
 
 /// The options of one operation. Each is taken once; what is left over is misspelt.
 #[derive(Clone, Debug, Default)]
-pub struct Settings(Map<String, Value>);
+pub struct Settings {
+    options: Map<String, Value>,
+    tools: Option<Vec<GivenTool>>,
+}
 
 /// What chooses a dialect, and how it translates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,7 +40,7 @@ impl Choice {
 }
 
 /// The names under which a dialect is named, and the options of a translation.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 26] = [
     "to",
     "provider",
     "profile",
@@ -61,17 +65,37 @@ const KNOWN: [&str; 24] = [
     "badArguments",
     "maxCharacters",
     "mode",
+    "from",
+    "system",
 ];
 
 impl Settings {
     /// Options as an object; those that are null are absent.
     pub fn new(options: Map<String, Value>) -> Self {
-        Self(options.into_iter().filter(|(_, value)| !value.is_null()).collect())
+        Self { options: options.into_iter().filter(|(_, value)| !value.is_null()).collect(), tools: None }
+    }
+
+    /// The same with tools that were read one by one, instead of the option `tools`.
+    pub fn with_tools(mut self, tools: Vec<GivenTool>) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+
+    /// Takes the option `tools`: MCP's definitions, in any form of a document.
+    pub(crate) fn tools(&mut self) -> Result<Option<Vec<GivenTool>>, EngineError> {
+        if let Some(tools) = self.tools.take() {
+            return Ok(Some(tools));
+        }
+        match self.take("tools") {
+            None => Ok(None),
+            Some(Value::String(text)) => read_tools(&text).map(Some),
+            Some(value) => Ok(Some(ToolDocument::of_value(value)?.tools)),
+        }
     }
 
     /// Takes any value.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.shift_remove(name)
+        self.options.shift_remove(name)
     }
 
     /// Takes a text; an empty one counts as absent.
@@ -175,9 +199,10 @@ impl Settings {
 
     /// Refuses what nobody took.
     pub(crate) fn end(self) -> Result<(), EngineError> {
-        let Some(name) = self.0.keys().next() else { return Ok(()) };
+        let unused = self.tools.map(|_| "tools");
+        let Some(name) = self.options.keys().map(String::as_str).chain(unused).next() else { return Ok(()) };
         let hint = match nearest_names(name, KNOWN.iter().copied()).first() {
-            Some(near) if near != name => format!("; did you mean `{near}`?"),
+            Some(near) if *near != name => format!("; did you mean `{near}`?"),
             _ => String::new(),
         };
         Err(EngineError::invalid(format!("`{name}` is no option of this operation{hint}")))

@@ -45,7 +45,7 @@ enum Form {
 impl StreamAssembler {
     /// Takes the options of `parse_calls`.
     pub fn new(mut settings: Settings) -> Result<Self, EngineError> {
-        let reader = CallReader::new(&mut settings)?;
+        let reader = shielded(|| CallReader::new(&mut settings))?;
         settings.end()?;
         let protocol = reader.dialect.as_ref().map(|dialect| dialect.messages.protocol);
         let assembler =
@@ -62,18 +62,24 @@ impl StreamAssembler {
         })
     }
 
-    /// Takes the next bytes, and gives what they complete.
+    /// Takes the next bytes, and gives what they complete. What cannot be read in them is an event of the type `error`, so that it takes
+    /// nothing else along.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Value>, EngineError> {
         self.check_open()?;
+        let known = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() + self.data.len() > LONGEST {
             let message = format!("the stream has an event of more than {LONGEST} bytes");
             return Err(EngineError::invalid(message));
         }
         let mut events = Vec::new();
-        self.choose_form();
-        if self.form == Form::Lines {
-            self.whole_lines(&mut events)?;
+        // Lines end in what is new: what was there before was looked through when it came.
+        let ends = |index: usize| known + index;
+        self.choose_form(bytes.iter().position(|byte| *byte == b'\n').map(ends));
+        if self.form == Form::Lines
+            && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n').map(ends)
+        {
+            self.whole_lines(end, &mut events)?;
         }
         Ok(events)
     }
@@ -95,7 +101,7 @@ impl StreamAssembler {
             Form::Unknown => {}
             Form::Lines => {
                 self.bytes.extend_from_slice(b"\n\n");
-                self.whole_lines(&mut events)?;
+                self.whole_lines(self.bytes.len() - 1, &mut events)?;
             }
             Form::Document => {
                 let text = std::mem::take(&mut self.bytes);
@@ -126,27 +132,30 @@ impl StreamAssembler {
         Ok(())
     }
 
-    /// Lines, unless the first thing is a document that goes on after its first line.
-    fn choose_form(&mut self) {
+    /// Lines, unless the first thing is a document that goes on after its first line, which ends at `first_end`.
+    fn choose_form(&mut self, first_end: Option<usize>) {
         if self.form != Form::Unknown {
             return;
         }
         let text = self.bytes.trim_ascii_start();
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let start = self.bytes.len() - text.len();
         self.form = match text.first() {
             None => Form::Unknown,
             Some(b'[') => Form::Document,
-            Some(b'{') => match text.iter().position(|byte| *byte == b'\n') {
+            Some(b'{') => match first_end.filter(|end| *end > start) {
                 None => Form::Unknown,
-                Some(end) if text.get(..end).is_some_and(|line| parsed(line).is_ok()) => Form::Lines,
+                Some(end) if self.bytes.get(start..end).is_some_and(|line| parsed(line).is_ok()) => {
+                    Form::Lines
+                }
                 Some(_) => Form::Document,
             },
             Some(_) => Form::Lines,
         };
     }
 
-    fn whole_lines(&mut self, events: &mut Vec<Value>) -> Result<(), EngineError> {
-        let Some(end) = self.bytes.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
+    /// Reads the lines up to the one that ends at `end`.
+    fn whole_lines(&mut self, end: usize, events: &mut Vec<Value>) -> Result<(), EngineError> {
         let rest = self.bytes.split_off(end + 1);
         let whole = std::mem::replace(&mut self.bytes, rest);
         for line in whole.split(|byte| *byte == b'\n') {
@@ -172,8 +181,14 @@ impl StreamAssembler {
         if text.is_empty() || text == DONE {
             return Ok(());
         }
-        let chunk = parsed(text)?;
-        self.chunk(&chunk, events)
+        match parsed(text) {
+            Ok(chunk) => self.chunk(&chunk, events),
+            Err(error) => {
+                events
+                    .push(json!({"type": "error", "error": {"code": error.code, "message": error.message}}));
+                Ok(())
+            }
+        }
     }
 
     fn chunk(&mut self, chunk: &Value, events: &mut Vec<Value>) -> Result<(), EngineError> {
@@ -218,7 +233,8 @@ impl StreamAssembler {
                         call.to_neutral(Err(json!({"code": "VALIDATION_ERROR", "message": message})))
                     };
                     let call = match outcome {
-                        Outcome::Complete => self.reader.neutral(&call, protocol)?,
+                        Outcome::Complete => shielded(|| self.reader.neutral(&call, protocol))
+                            .unwrap_or_else(|error| broken(&error.message)),
                         Outcome::Limited => broken("the arguments are too long, and were cut"),
                         Outcome::Unfinished => broken("the stream ended in the middle of the call"),
                     };

@@ -10,7 +10,6 @@ use gateway_notation::pointer;
 use gateway_notation::spelling::nearest_names;
 use serde_json::{Map, Value, json};
 
-use crate::convert::read_tools;
 use crate::error::EngineError;
 use crate::settings::Settings;
 
@@ -60,15 +59,6 @@ impl Toolset {
             }
         }
         Self { tools: own }
-    }
-
-    /// Takes the option `tools`: MCP's definitions, in any form of a document.
-    pub(crate) fn take(settings: &mut Settings) -> Result<Option<Vec<GivenTool>>, EngineError> {
-        match settings.take("tools") {
-            None => Ok(None),
-            Some(Value::String(text)) => read_tools(&text).map(Some),
-            Some(value) => Ok(Some(gateway_dialects::ToolDocument::of_value(value)?.tools)),
-        }
     }
 
     /// A call in the neutral format, with the tool's own name and the arguments that its server takes.

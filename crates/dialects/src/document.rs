@@ -18,13 +18,13 @@ use gateway_notation::pointer;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::json::from_str;
 use crate::schema::Members as _;
 use crate::tool::{misplaced_schema, provider_tool, schema_of};
-use crate::json::from_str;
 use members::{RawMembers, items_of, members_of};
 
-/// The levels of arrays and objects that the JSON parser reads before it gives up.
-const JSON_DEPTH: usize = 127;
+/// The levels of arrays and objects that JSON may have: what is deeper is not read.
+pub const JSON_DEPTH: usize = 127;
 
 /// Lists of tools, from the outside: a reply to `tools/list`, the requests of providers.
 const LISTS: [&[&str]; 3] = [&["tools"], &["result", "tools"], &["toolConfig", "tools"]];
@@ -89,6 +89,15 @@ pub struct UnreadTool {
     pub name: String,
     /// Why it cannot be read.
     pub reason: String,
+}
+
+impl UnreadTool {
+    /// A tool that is nested more deeply than JSON may be.
+    pub fn too_deep(name: String) -> Self {
+        let reason =
+            format!("MCP_TOOL_SCHEMA_UNBOUNDED: its JSON is nested more than {JSON_DEPTH} levels deep");
+        Self { name, reason }
+    }
 }
 
 /// Where a tool comes from.
@@ -334,12 +343,11 @@ fn wrapped<'t>(members: &RawMembers<'t>) -> Option<(&'static str, &'t RawValue)>
 fn read(raw: &RawValue, pointer: String) -> GivenTool {
     let definition = from_str(raw.get()).map_err(|error| {
         let name = members_of(raw).and_then(|members| serde_json::from_str(members.get("name")?.get()).ok());
-        let reason = if depth(raw.get()) > JSON_DEPTH {
-            format!("MCP_TOOL_SCHEMA_UNBOUNDED: its JSON is nested more than {JSON_DEPTH} levels deep")
-        } else {
-            format!("it cannot be read: {error}")
-        };
-        UnreadTool { name: name.unwrap_or_default(), reason }
+        let name: String = name.unwrap_or_default();
+        if depth(raw.get()) > JSON_DEPTH {
+            return UnreadTool::too_deep(name);
+        }
+        UnreadTool { name, reason: format!("it cannot be read: {error}") }
     });
     GivenTool::checked(definition, pointer)
 }

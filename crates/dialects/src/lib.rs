@@ -22,7 +22,9 @@ mod wire;
 mod work;
 
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
-pub use document::{DocumentError, GivenTool, ToolDocument, ToolOrigin, ToolSource, UnreadTool, holds_tools};
+pub use document::{
+    DocumentError, GivenTool, JSON_DEPTH, ToolDocument, ToolOrigin, ToolSource, UnreadTool, holds_tools,
+};
 pub use json::{Json, from_slice};
 pub use names::legal_names;
 pub use options::{Budget, Defaults, EmptyRequired, Growth, Open, Options, Strict};

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_config::{Environment, Problems};
+use gateway_config::{Environment, Problem, Problems};
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Options, results};
 use gateway_protocol::{CallResultView, RawJson};
@@ -63,13 +63,13 @@ pub enum ClientError {
     Start(#[from] SystemError),
     /// Its server cannot be connected to, or its tools cannot be listed.
     #[error("connecting to the MCP server: {0}")]
-    Connect(#[source] CallError),
+    Connect(CallError),
     /// The request gave no list or no result.
     #[error("{}", .0.message())]
     Failed(Failure),
     /// What the server gave cannot be read as a value.
     #[error("reading what the server gave: {0}")]
-    Unreadable(#[from] serde_json::Error),
+    Unreadable(serde_json::Error),
 }
 
 impl ClientError {
@@ -83,6 +83,12 @@ impl ClientError {
             Self::Failed(failure) => failure.code(),
             Self::Unreadable(_) => code::SERVER_ERROR,
         }
+    }
+}
+
+impl From<serde_json::Error> for ClientError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unreadable(error)
     }
 }
 
@@ -364,7 +370,8 @@ fn server_of(name: &str, entry: &Value) -> Result<UpstreamSpec, ClientError> {
     match server {
         Some(server) if server.problems.is_empty() => Ok(server),
         found => {
-            let errors = found.map(|server| server.problems).unwrap_or_default();
+            let none = || vec![Problem::of_file(file, "it describes no server that is to be connected")];
+            let errors = found.map_or_else(none, |server| server.problems);
             Err(wrong(Problems { errors, warnings: config.warnings }))
         }
     }

@@ -83,6 +83,11 @@ fn run<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let operation = Operation::named(operation).map_err(|error| raised(py, error))?;
     let settings = settings(options)?;
+    if operation == Operation::Check {
+        let tools = read_tools(input)?;
+        let report = py.detach(|| gateway_bindings::check(&tools, settings));
+        return Writer::new(py).value(&report.map_err(|error| raised(py, error))?);
+    }
     let numbers = match operation {
         Operation::RenderResults => BigNumbers::Text,
         Operation::ParseCalls | Operation::ConvertHistory => BigNumbers::Refused,
@@ -115,10 +120,20 @@ fn omitted(left_out: Vec<LeftOut>) -> Omitted {
 }
 
 fn settings(options: &Bound<'_, PyDict>) -> PyResult<Settings> {
-    match read(options, BigNumbers::Rounded).map_err(|fault| fault.raised(options.py()))? {
-        Value::Object(options) => Ok(Settings::new(options)),
-        _ => Ok(Settings::default()),
+    let given = options.copy()?;
+    let tools =
+        options.get_item("tools")?.filter(|tools| !tools.is_none() && !tools.is_instance_of::<PyString>());
+    if tools.is_some() {
+        given.del_item("tools")?;
     }
+    let settings = match read(&given, BigNumbers::Rounded).map_err(|fault| fault.raised(options.py()))? {
+        Value::Object(options) => Settings::new(options),
+        _ => Settings::default(),
+    };
+    Ok(match tools {
+        Some(tools) => settings.with_tools(read_tools(&tools)?),
+        None => settings,
+    })
 }
 
 /// The tools of a list, of an object with a list under `tools`, or of whatever else a document may be. Each is read by itself: one
@@ -131,18 +146,21 @@ fn read_tools(tools: &Bound<'_, PyAny>) -> PyResult<Vec<GivenTool>> {
     };
     let document = |value| ToolDocument::of_value(value).map_err(|error| raised(py, error.into()));
     if !list.is_instance_of::<PyList>() && !list.is_instance_of::<PyTuple>() {
-        let whole = read(tools, BigNumbers::Rounded).map_err(|fault| fault.raised(py))?;
-        return Ok(document(whole)?.tools);
+        return match read(tools, BigNumbers::Rounded) {
+            Ok(whole) => Ok(document(whole)?.tools),
+            Err(Fault::TooDeep { name: Some(name) }) => {
+                Ok(vec![GivenTool::unread(String::new(), UnreadTool::too_deep(name))])
+            }
+            Err(fault) => Err(fault.raised(py)),
+        };
     }
-    let mut items = Vec::with_capacity(list.len()?);
+    let mut items = Vec::new();
     let mut deep = Vec::new();
     for (index, item) in list.try_iter()?.enumerate() {
         match read(&item?, BigNumbers::Rounded) {
             Ok(value) => items.push(value),
             Err(Fault::TooDeep { name }) => {
-                let reason =
-                    "MCP_TOOL_SCHEMA_UNBOUNDED: its JSON is nested more than 127 levels deep".to_owned();
-                let tool = UnreadTool { name: name.unwrap_or_default(), reason };
+                let tool = UnreadTool::too_deep(name.unwrap_or_default());
                 deep.push((items.len(), GivenTool::unread(format!("/{index}"), tool)));
             }
             Err(fault) => return Err(fault.at_item(index).raised(py)),
@@ -183,7 +201,10 @@ impl<'a, 'py> Text<'a, 'py> {
 
     fn as_str(&self) -> PyResult<&str> {
         match self {
-            Self::Text(text) => text.to_str(),
+            Self::Text(text) => text.to_str().map_err(|_| {
+                let message = "the text has half of a surrogate pair, which no UTF-8 can hold".to_owned();
+                error::refused(text.py(), "VALIDATION_ERROR", message)
+            }),
             Self::Bytes(bytes) => std::str::from_utf8(bytes.as_bytes()).map_err(|error| {
                 let message = format!("reading the bytes as UTF-8: {error}");
                 error::refused(bytes.py(), "VALIDATION_ERROR", message)

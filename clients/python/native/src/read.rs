@@ -7,16 +7,14 @@
 use std::ffi::c_int;
 use std::slice;
 
-use pyo3::exceptions::PyTypeError;
+use gateway_bindings::JSON_DEPTH;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 use serde_json::{Map, Number, Value};
 
 use crate::error::refused;
-
-/// As deep as JSON text may be.
-const DEEPEST: usize = 127;
 
 /// What becomes of whole numbers that do not fit into 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +67,8 @@ impl Fault {
         match self {
             Self::Raised(error) => error,
             Self::TooDeep { .. } => {
-                let message = format!("the input is nested more than {DEEPEST} levels deep, or holds itself");
+                let message =
+                    format!("the input is nested more than {JSON_DEPTH} levels deep, or holds itself");
                 refused(py, "VALIDATION_ERROR", message)
             }
             Self::NoJson { path, reason, is_type } => {
@@ -176,7 +175,11 @@ impl Reader<'_> {
     }
 
     fn half_pair(&self) -> Fault {
-        drop(PyErr::take(self.py));
+        let error =
+            PyErr::take(self.py).filter(|error| !error.is_instance_of::<PyUnicodeEncodeError>(self.py));
+        if let Some(error) = error {
+            return Fault::Raised(error);
+        }
         Fault::of_value("the text has half of a surrogate pair, which no UTF-8 can hold")
     }
 
@@ -255,18 +258,29 @@ impl Reader<'_> {
             return Ok(Value::Number(Number::from(number)));
         }
         match self.numbers {
-            BigNumbers::Rounded => match number.extract::<f64>().ok().and_then(Number::from_f64) {
-                Some(number) => Ok(Value::Number(number)),
-                None => Err(Fault::of_value("the number is larger than any number that JSON readers take")),
+            BigNumbers::Rounded => match number.extract::<f64>().map(Number::from_f64) {
+                Ok(Some(number)) => Ok(Value::Number(number)),
+                Err(error) if !error.is_instance_of::<PyOverflowError>(self.py) => Err(Fault::Raised(error)),
+                Ok(None) | Err(_) => {
+                    Err(Fault::of_value("the number is larger than any number that JSON readers take"))
+                }
             },
             BigNumbers::Refused => Err(Fault::of_value(
                 "the number does not fit into 64 bits and would lose digits; send it as text",
             )),
-            BigNumbers::Text => match number.str() {
-                Ok(digits) => Ok(Value::String(digits.to_string())),
+            BigNumbers::Text => match self.digits(&number) {
+                Ok(digits) => Ok(Value::String(digits)),
                 Err(error) => Err(Fault::of_value(error.value(self.py).to_string())),
             },
         }
+    }
+
+    /// The digits of a whole number, whatever its class says of it.
+    fn digits(&self, number: &Bound<'_, PyAny>) -> PyResult<String> {
+        // SAFETY: `number` is a live int; the text is a new object.
+        let digits =
+            unsafe { Bound::from_owned_ptr_or_err(self.py, ffi::PyNumber_ToBase(number.as_ptr(), 10)) };
+        digits?.extract()
     }
 
     fn double(object: *mut ffi::PyObject) -> Result<Value, Fault> {
@@ -291,10 +305,10 @@ impl Reader<'_> {
                 options.set_item("exclude_none", true)?;
                 return dump.call((), Some(&options)).map(Some);
             }
-            if let Some(fields) = object.getattr_opt("__dataclass_fields__")? {
+            if object.hasattr("__dataclass_fields__")? {
                 let members = PyDict::new(py);
-                for name in fields.try_iter()? {
-                    let name = name?;
+                for field in py.import("dataclasses")?.call_method1("fields", (object,))?.try_iter()? {
+                    let name = field?.getattr("name")?;
                     members.set_item(&name, object.getattr(name.cast()?)?)?;
                 }
                 return Ok(Some(members.into_any()));
@@ -307,6 +321,8 @@ impl Reader<'_> {
             Ok(None)
         })();
         match inner.map_err(Fault::Raised)? {
+            // What it gave counts its level itself.
+            Some(inner) if inner.is_exact_instance_of::<PyDict>() => self.value(inner.as_ptr(), depth),
             Some(inner) => self.value(inner.as_ptr(), deeper(depth)?),
             None => Err(Fault::NoJson {
                 path: Vec::new(),
@@ -321,7 +337,7 @@ impl Reader<'_> {
 }
 
 fn deeper(depth: usize) -> Result<usize, Fault> {
-    if depth >= DEEPEST { Err(Fault::TooDeep { name: None }) } else { Ok(depth + 1) }
+    if depth >= JSON_DEPTH { Err(Fault::TooDeep { name: None }) } else { Ok(depth + 1) }
 }
 
 fn name_of_double(number: f64) -> &'static str {

@@ -391,7 +391,8 @@ class StreamAssembler:
 
     Feed it the bytes of a response (`push`) or the chunks that an SDK gives (`push_chunk`), then `finish`. All three return
     events: `{"type": "text" | "reasoning" | "reasoning_item" | "signature" | "call" | "stop" | "usage" | "error", …}`. A call is as
-    `parse_reply` gives it, and so are the options. `calls` has all calls so far.
+    `parse_reply` gives it, and so are the options. A part of the stream that cannot be read is an event `error`, which takes nothing else
+    along. `calls` has all calls so far.
     """
 
     def __init__(

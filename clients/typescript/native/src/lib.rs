@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The version of the engine.
-#[napi]
+#[napi(catch_unwind)]
 pub fn version() -> &'static str {
     gateway_bindings::VERSION
 }
@@ -30,7 +30,7 @@ pub struct Converted {
 }
 
 /// Tools → the value of the provider's request field.
-#[napi]
+#[napi(catch_unwind)]
 pub fn convert(tools: String, options: String) -> napi::Result<Converted> {
     let converter = Converter::new(settings(&options)?).map_err(thrown)?;
     let (json, left_out) = converter.convert_text(&tools).map_err(thrown)?;
@@ -39,7 +39,7 @@ pub fn convert(tools: String, options: String) -> napi::Result<Converted> {
 }
 
 /// Any other operation, by name.
-#[napi]
+#[napi(catch_unwind)]
 pub fn run(operation: String, input: String, options: String) -> napi::Result<String> {
     let operation = Operation::named(&operation).map_err(thrown)?;
     gateway_bindings::run_text(operation, &input, settings(&options)?).map_err(thrown)
@@ -52,27 +52,27 @@ pub struct Stream(StreamAssembler);
 #[napi]
 impl Stream {
     /// Takes the options of `parse_calls`.
-    #[napi(constructor)]
+    #[napi(constructor, catch_unwind)]
     pub fn new(options: String) -> napi::Result<Self> {
         StreamAssembler::new(settings(&options)?).map(Self).map_err(thrown)
     }
 
     /// Takes the next bytes; gives events.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn push(&mut self, bytes: Uint8Array) -> napi::Result<String> {
         written(self.0.push(&bytes))
     }
 
     /// Takes a parsed chunk; gives events.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn push_chunk(&mut self, chunk: String) -> napi::Result<String> {
-        let chunk = serde_json::from_str(&chunk);
-        let chunk: Value = chunk.map_err(|error| thrown(EngineError::no_json("the chunk", &error)))?;
+        let chunk = gateway_bindings::from_slice(chunk.as_bytes());
+        let chunk = chunk.map_err(|error| thrown(EngineError::no_json("the chunk", &error)))?;
         written(self.0.push_chunk(&chunk))
     }
 
     /// Ends the reply; gives events.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn finish(&mut self) -> napi::Result<String> {
         written(self.0.finish())
     }
@@ -83,7 +83,7 @@ fn written(events: Result<Vec<Value>, EngineError>) -> napi::Result<String> {
 }
 
 fn settings(options: &str) -> napi::Result<Settings> {
-    match serde_json::from_str(options) {
+    match gateway_bindings::from_slice(options.as_bytes()) {
         Ok(Value::Object(options)) => Ok(Settings::new(options)),
         Ok(_) => Err(thrown(EngineError::invalid("the options must be an object"))),
         Err(error) => Err(thrown(EngineError::no_json("the options", &error))),

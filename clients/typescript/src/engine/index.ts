@@ -220,7 +220,10 @@ export function detectModel(model: string, options: { provider?: string } = {}):
   return JSON.parse(run("detect_model", written(model, "the model"), options)) as Record<string, unknown>;
 }
 
-/** Calls out of a streamed reply, given as they complete. Feed it bytes, texts or parsed chunks, then `finish`. */
+/**
+ * Calls out of a streamed reply, given as they complete. Feed it bytes, texts or parsed chunks, then `finish`. A part of the stream that
+ * cannot be read is an event `error`, which takes nothing else along.
+ */
 export class StreamAssembler {
   /** All calls so far. */
   readonly calls: Call[] = [];

@@ -101,3 +101,86 @@ fn a_stream_finds_out_whose_it_is_even_by_its_older_calls() {
     let call = events.iter().find(|event| event["type"] == "call").unwrap();
     assert_eq!((&call["call"]["name"], &call["call"]["input"]), (&json!("add"), &json!({"a": 1})));
 }
+
+/// A chunk of Chat Completions with a whole call.
+fn chunk_with_call() -> Value {
+    json!({"choices": [{"index": 0, "finish_reason": "tool_calls", "delta": {"tool_calls": [
+        {"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": "{\"a\":1}"}},
+    ]}}]})
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_cannot_be_read_in_a_stream_takes_nothing_else_along() {
+    let mut stream = StreamAssembler::new(settings(json!({"provider": "openai"}))).unwrap();
+    let call = chunk_with_call();
+    let mut events =
+        stream.push(format!("data: {call}\n\ndata: garbage\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
+    events.extend(stream.finish().unwrap());
+    assert_eq!(kinds(&events), ["call", "stop", "error"]);
+    assert!(
+        events[2]["error"]["message"].as_str().unwrap().contains("a chunk of the stream"),
+        "{}",
+        events[2]
+    );
+
+    // The connection was cut in the middle of a call, and of a line.
+    let mut stream = StreamAssembler::new(settings(json!({"provider": "openai"}))).unwrap();
+    let mut begun = call;
+    begun["choices"][0].as_object_mut().unwrap().remove("finish_reason");
+    begun["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"] = "{\"a\"".into();
+    let mut events = stream.push(format!("data: {begun}\n\ndata: {{\"choi").as_bytes()).unwrap();
+    events.extend(stream.finish().unwrap());
+    assert_eq!(kinds(&events), ["error", "call"]);
+    assert_eq!(events[1]["call"]["error"]["message"], "the stream ended in the middle of the call");
+    assert!(stream.finish().is_err());
+}
+
+#[test]
+fn a_stream_is_the_same_wherever_its_bytes_are_cut() {
+    let text = format!("\n\n{}\r\n{}\n", json!({"note": "an é\n"}), chunk_with_call());
+    let events = |sizes: &mut dyn Iterator<Item = usize>| {
+        let mut stream = StreamAssembler::new(settings(json!({"provider": "openai"}))).unwrap();
+        let (mut all, mut rest) = (Vec::new(), text.as_bytes());
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(sizes.next().unwrap().min(rest.len()));
+            all.extend(stream.push(now).unwrap());
+            rest = later;
+        }
+        all.extend(stream.finish().unwrap());
+        all
+    };
+    let whole = events(&mut std::iter::repeat(usize::MAX));
+    assert_eq!(kinds(&whole), ["call", "stop"]);
+    for size in 1..60 {
+        assert_eq!(events(&mut std::iter::repeat(size)), whole, "{size}");
+    }
+}
+
+#[test]
+fn a_key_of_the_parser_is_a_key_like_others() {
+    let hidden = json!({"$serde_json::private::RawValue": "{\"a\":1,\"a\":2}"});
+    let messages = json!([{"role": "user", "content": "hi", "metadata": hidden}]);
+    let options = json!({"from": "openai", "to": "openai"});
+    check(Operation::ConvertHistory, messages, options).unwrap();
+    let schema = json!({"type": "object", "default": hidden});
+    let kept = check(Operation::Transform, schema.clone(), json!({"to": "openai"})).unwrap();
+    assert_eq!(kept["default"], schema["default"]);
+}
+
+#[test]
+fn results_answer_calls_by_their_own_ids() {
+    let options = || json!({"provider": "openai"});
+    let row = |id: Value| json!([{"id": id, "name": "add", "result": {"content": []}}]);
+    let made = check(Operation::RenderResults, row(json!("c1")), options()).unwrap();
+    assert_eq!(made[0]["tool_call_id"], "c1");
+    check(Operation::RenderResults, row(Value::Null), options()).unwrap();
+    let refused = check(Operation::RenderResults, row(json!(5)), options()).unwrap_err();
+    assert!(refused.message.contains("as strings"), "{}", refused.message);
+    let twice = r#"[{"id": "c1", "name": "add", "result": {"content": []}, "result": {"content": []}}]"#;
+    let refused = run_text(Operation::RenderResults, twice, settings(options())).unwrap_err();
+    assert!(refused.message.contains("repeated"), "{}", refused.message);
+}

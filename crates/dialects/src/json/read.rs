@@ -174,7 +174,11 @@ mod tests {
         let exact = unrepeated::from_str(text).map_err(|error| error.to_string());
         if let Some(value) = read_usual(text) {
             // Also the order of members and the kinds of numbers.
-            assert_eq!(Ok(value.to_string()), exact.as_ref().map(Value::to_string).map_err(Clone::clone), "{text}");
+            assert_eq!(
+                Ok(value.to_string()),
+                exact.as_ref().map(Value::to_string).map_err(Clone::clone),
+                "{text}"
+            );
         }
         assert_eq!(from_str(text).map_err(|error| error.to_string()), exact, "{text}");
     }
@@ -202,11 +206,59 @@ mod tests {
     #[test]
     fn unusual_texts_are_decided_by_the_library() {
         let texts = [
-            "", " ", "{", "}", "[", "]", "[1", "[1,", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{a:1}",
-            "{\"a\":1 \"b\":2}", "[1 2]", "\"", "\"\\", "\"\\\"", "\"\\x\"", "\"\\ud800\"", "\"a\nb\"", "\"\u{0}\"", "01", "-",
-            "1.", ".5", "1e", "+1", "--1", "1-2", "tru", "nul", "falsey", "true false", "1 1", "{} {}", "NaN", "Infinity",
-            "\u{feff}{}", "\u{a0}1", "{\"a\":1,\"a\":2}", "{\"a\":1,\"\\u0061\":2}", "{1:2}", "1e999", "-1e999", "99999999999999999999999",
-            "[[\"\\", "\"\\\\", "\"\\\\\\\"", "{\"a\":1]", "[1}",
+            "",
+            " ",
+            "{",
+            "}",
+            "[",
+            "]",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[,1]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{,}",
+            "{a:1}",
+            "{\"a\":1 \"b\":2}",
+            "[1 2]",
+            "\"",
+            "\"\\",
+            "\"\\\"",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"a\nb\"",
+            "\"\u{0}\"",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "--1",
+            "1-2",
+            "tru",
+            "nul",
+            "falsey",
+            "true false",
+            "1 1",
+            "{} {}",
+            "NaN",
+            "Infinity",
+            "\u{feff}{}",
+            "\u{a0}1",
+            "{\"a\":1,\"a\":2}",
+            "{\"a\":1,\"\\u0061\":2}",
+            "{1:2}",
+            "1e999",
+            "-1e999",
+            "99999999999999999999999",
+            "[[\"\\",
+            "\"\\\\",
+            "\"\\\\\\\"",
+            "{\"a\":1]",
+            "[1}",
         ];
         for text in texts {
             check(text);

@@ -122,13 +122,26 @@ mod tests {
         for code in (0..0x250u32).chain([0x2028, 0x2029, 0xfeff, 0xffff, 0x1f600]) {
             let Some(character) = char::from_u32(code) else { continue };
             check(&json!(format!("{character}")));
-            check(&json!({format!("name {character}"): format!("a long text with {character} in it{character}")}));
+            check(
+                &json!({format!("name {character}"): format!("a long text with {character} in it{character}")}),
+            );
         }
     }
 
     #[test]
     fn numbers_are_written_as_the_library_does() {
-        check(&json!([0, -1, u64::MAX, i64::MIN, 0.1, -0.0, 1e300, 1e-7, 1.0, 100_000_000_000_000_000_000.0]));
+        check(&json!([
+            0,
+            -1,
+            u64::MAX,
+            i64::MIN,
+            0.1,
+            -0.0,
+            1e300,
+            1e-7,
+            1.0,
+            100_000_000_000_000_000_000.0
+        ]));
         check(&json!([[], {}, null, true, false, ""]));
     }
 
@@ -152,6 +165,9 @@ mod tests {
         ]);
         let mut text = String::new();
         json.write(&mut text);
-        assert_eq!(text, r#"{"same":{"a":[1]},"null":null,"flag":false,"number":7,"text":"a \"b\"","list":[true,[],{}]}"#);
+        assert_eq!(
+            text,
+            r#"{"same":{"a":[1]},"null":null,"flag":false,"number":7,"text":"a \"b\"","list":[true,[],{}]}"#
+        );
     }
 }

@@ -15,7 +15,7 @@ use gateway_runtime::parameters::Parameters;
 /// Answers `{"from", "to", "messages", "system"?, "tools"?, "mode"?}` with `{"messages", "system"?, "warnings"}`.
 pub(super) fn history(gateway: &Gateway, _: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
-    let mut body: Map<String, Value> = match serde_json::from_slice(body) {
+    let mut body: Map<String, Value> = match gateway_dialects::from_slice(body) {
         Ok(Value::Object(body)) => body,
         Ok(_) => return Err(ApiError::bad_request("the body must be an object with \"messages\"")),
         Err(error) => return Err(ApiError::unreadable_body(body, &error)),

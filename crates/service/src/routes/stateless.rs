@@ -211,7 +211,7 @@ pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) ->
     let rest = members
         .members()
         .iter()
-        .map(|(name, value)| Ok((name.to_string(), serde_json::from_str(value.get())?)))
+        .map(|(name, value)| Ok((name.to_string(), gateway_dialects::from_slice(value.get().as_bytes())?)))
         .collect::<Result<Map<String, Value>, _>>()
         .map_err(unreadable)?;
     members::check(Action::Transform, rest.keys().map(String::as_str))?;
@@ -225,7 +225,7 @@ pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) ->
         Err(error) => return Err(gateway.lists().unknown_dialect(&error).into()),
     };
     let dialect = Some(translator.dialect().name.as_str());
-    let schema = match serde_json::from_str(raw.get()) {
+    let schema = match gateway_dialects::from_slice(raw.get().as_bytes()) {
         Ok(schema) => LoneSchema::new(schema),
         // It is JSON, but deeper or with larger numbers than can be read.
         Err(error) => {

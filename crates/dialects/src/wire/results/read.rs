@@ -46,7 +46,7 @@ pub struct Substitution {
 /// ```
 pub fn read_result(text: &str) -> ReadResult {
     // Doubles alone may say other digits than came; few results have any.
-    if let Ok(value) = serde_json::from_str(text)
+    if let Ok(value) = crate::json::from_str(text)
         && (!has_doubles(&value) || has_only_exact_numbers(text))
     {
         return ReadResult { value, substitutions: Vec::new() };

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::piece::Piece;
 use super::read::read_result;
 use crate::arguments::has_doubles;
-use crate::plan::equal;
 use crate::json;
+use crate::plan::equal;
 
 /// The member under which frameworks such as `FastMCP` put a result that is no object, since `structuredContent` has to be one.
 const WRAPPER: &str = "result";

@@ -57,9 +57,7 @@ pub(crate) fn recognised_chunks(text: &str) -> Option<Result<Vec<Value>, CallErr
 /// Whether the first of several lines is a chunk.
 fn starts_with_chunk(text: &str) -> bool {
     let first = text.trim().split_once('\n').map(|(first, _)| first).filter(|first| first.starts_with('{'));
-    first
-        .and_then(|first| crate::json::from_str(first).ok())
-        .is_some_and(|first| chunk_of(&first).is_some())
+    first.and_then(|first| crate::json::from_str(first).ok()).is_some_and(|first| chunk_of(&first).is_some())
 }
 
 /// The format whose chunks these are; `None` if they are no stream.
