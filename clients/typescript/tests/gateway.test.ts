@@ -106,7 +106,7 @@ describe("Gateway.start", () => {
 });
 
 describe("the program", () => {
-  it("is that of the platform package, else the variable's, else the path's", async () => {
+  it("is the variable's, else that of the platform package, else the path's", async () => {
     // In a folder of its own: other tests run at the same time, and must not find what is made here.
     const home = join(folder, "installed");
     await cp(join(dirname(dirname(launcher)), "dist"), join(home, "dist"), { recursive: true });
@@ -130,8 +130,10 @@ describe("the program", () => {
       await mkdir(join(packaged, "bin"), { recursive: true });
       await writeFile(join(packaged, "package.json"), "{}");
       await writeFile(join(packaged, "bin/mcp-tool-gateway"), "");
-      process.env["MCP_TOOL_GATEWAY_BIN"] = binary;
+      await chmod(join(packaged, "bin/mcp-tool-gateway"), 0o755);
       assert.equal(findBinary(), join(packaged, "bin/mcp-tool-gateway"));
+      process.env["MCP_TOOL_GATEWAY_BIN"] = binary;
+      assert.equal(findBinary(), binary);
     } finally {
       process.env["PATH"] = path;
       if (named !== undefined) process.env["MCP_TOOL_GATEWAY_BIN"] = named;
