@@ -146,6 +146,6 @@ describe("a model's stream", () => {
     assert.deepEqual(await words(client.chat({ messages: [], stream: true })), ["It"]);
     assert.deepEqual(await words(client.conversationChat("1", "hello", { stream: true })), ["It"]);
     text = bad;
-    await assert.rejects(words(client.chat({ messages: [], stream: true })), { name: "ModelError", message: "Gateway error: it broke" });
+    await assert.rejects(words(client.chat({ messages: [], stream: true })), { name: "ModelError", message: "Gateway HTTP 500: it broke" });
   });
 });
