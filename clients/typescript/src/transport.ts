@@ -3,7 +3,7 @@ import { GatewayError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } 
 import { EventParser, type ServerEvent } from "./events.js";
 import { OPERATIONS } from "./generated/operations.js";
 import { toJson } from "./json.js";
-import { type RequestOptions, type Settings, numberFrom } from "./options.js";
+import { type RequestOptions, type Settings, checkHeaders, numberFrom } from "./options.js";
 
 /** A route, by the name that the OpenAPI document gives it. */
 export type OperationId = keyof typeof OPERATIONS;
@@ -183,6 +183,7 @@ export class Transport {
     const body = call.text?.body ?? (call.body === undefined ? undefined : toJson(call.body));
     if (body !== undefined) headers["content-type"] = call.text?.type ?? "application/json";
     Object.assign(headers, lowerCased(options.headers));
+    checkHeaders(headers);
     return {
       url: this.settings.baseUrl + pathOf(operation.path, call.path ?? {}) + queryOf(operation.query, options, call),
       init: { method: operation.method, headers, ...(body === undefined ? {} : { body }) },
