@@ -107,6 +107,8 @@ export class Transport {
       for (;;) {
         deadline.restart();
         const { done, value } = await this.#within(deadline, request, reader.read());
+        // How long the caller takes for an event is not the gateway's silence.
+        deadline.pause();
         if (done) return;
         yield* parser.push(decoder.decode(value, { stream: true }));
       }
