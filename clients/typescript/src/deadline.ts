@@ -1,4 +1,4 @@
-import { NetworkError, RequestTimeoutError } from "./errors.js";
+import { GatewayError, NetworkError, RequestTimeoutError } from "./errors.js";
 
 // Longer timers fire at once.
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -79,6 +79,7 @@ export class Deadline {
   /** What to throw in place of whatever was thrown: the caller's own reason, the deadline, or a broken connection. */
   translate(thrown: unknown, correlationId: string | undefined): unknown {
     if (this.#outer?.aborted) return this.#outer.reason;
+    if (thrown instanceof GatewayError) return thrown;
     if (this.#timedOut) {
       return new RequestTimeoutError(`Request timeout after ${this.timeoutMs}ms`, { correlationId, cause: thrown });
     }

@@ -41,6 +41,9 @@ export class RequestTimeoutError extends NetworkError {}
 /** An answer that is not what the gateway writes; something else may listen at its address. */
 export class InvalidAnswerError extends GatewayError {}
 
+/** The answer is larger than `maxAnswerBytes`, or an event of a stream is. */
+export class AnswerTooLargeError extends InvalidAnswerError {}
+
 /** A server asks something before there is a result; the same method with `continue` goes on. */
 export class InputNeededError extends GatewayError {
   /** What to answer, and the `state` to go on with. */

@@ -27,7 +27,7 @@ export async function* follow(
   const canResume = filters.source !== "server";
   if (canResume && last === undefined) {
     // A stream says where it is only with its first entry; a page says it at once, so that no entry is missed after a break.
-    const page = await transport.answer<LogEntry[]>({ operation: "getLogs", options: filters, retry: "safe" });
+    const page = await transport.answer<LogEntry[]>({ operation: "getLogs", options: filters, retry: "safe" }, "list");
     last = page.headers.get("x-log-last-id") ?? undefined;
     yield* page.value;
   }

@@ -37,6 +37,8 @@ export interface GatewayClientOptions {
   retryDelayMs?: number | undefined;
   /** What each wait is multiplied with for the next one. Default 2. */
   retryBackoff?: number | undefined;
+  /** The largest answer, and the largest event of a stream, in bytes. Default 256 MiB; `Infinity` for no bound. */
+  maxAnswerBytes?: number | undefined;
   /** A key, where the gateway is configured with keys. */
   apiKey?: string | undefined;
   /** Headers of every request. */
@@ -54,6 +56,7 @@ export interface Settings {
   readonly maxRetries: number;
   readonly retryDelayMs: number;
   readonly retryBackoff: number;
+  readonly maxAnswerBytes: number;
   readonly headers: Record<string, string>;
   readonly fetch: typeof globalThis.fetch;
   readonly onResponse: ((info: ResponseInfo) => void) | undefined;
@@ -71,6 +74,7 @@ export function settingsOf(options: GatewayClientOptions): Settings {
     maxRetries: numberFrom("maxRetries", options.maxRetries, 3, 0),
     retryDelayMs: numberFrom("retryDelayMs", options.retryDelayMs, 1000, 0),
     retryBackoff: numberFrom("retryBackoff", options.retryBackoff, 2, 1),
+    maxAnswerBytes: numberFrom("maxAnswerBytes", options.maxAnswerBytes, 256 * 1024 * 1024, 1),
     headers: { ...key, ...options.headers },
     // Called as a method of anything but the global object, the browsers' own `fetch` throws.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),

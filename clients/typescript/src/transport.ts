@@ -1,3 +1,4 @@
+import { type Shape, parseAnswer, readText } from "./answers.js";
 import { Deadline } from "./deadline.js";
 import { GatewayError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } from "./errors.js";
 import { EventParser, type ServerEvent } from "./events.js";
@@ -36,6 +37,7 @@ export interface Answer {
   text: string;
   status: number;
   headers: Headers;
+  correlationId: string;
 }
 
 interface Prepared {
@@ -51,21 +53,14 @@ export class Transport {
   constructor(private readonly settings: Settings) {}
 
   /** The JSON of an answer. */
-  async json<T>(call: Call): Promise<T> {
-    return (await this.answer<T>(call)).value;
+  async json<T>(call: Call, shape: Shape = "object"): Promise<T> {
+    return (await this.answer<T>(call, shape)).value;
   }
 
   /** The JSON of an answer, and its headers. */
-  async answer<T>(call: Call): Promise<{ value: T; headers: Headers }> {
-    const { text, status, headers } = await this.text({ accept: "application/json", ...call });
-    if (text === "") return { value: undefined as T, headers };
-    try {
-      return { value: JSON.parse(text) as T, headers };
-    } catch (cause) {
-      const correlationId = headers.get("x-correlation-id") ?? undefined;
-      const message = `Gateway answered with something that is not JSON: ${text.slice(0, 200)}`;
-      throw new InvalidAnswerError(message, { status, correlationId, body: text, cause });
-    }
+  async answer<T>(call: Call, shape: Shape = "object"): Promise<{ value: T; headers: Headers }> {
+    const { text, headers, status, correlationId } = await this.text({ accept: "application/json", ...call });
+    return { value: parseAnswer(text, shape, { status, correlationId }) as T, headers };
   }
 
   /** The text of an answer. */
@@ -74,9 +69,10 @@ export class Transport {
     const deadline = new Deadline(request.timeoutMs, call.options?.signal);
     try {
       const response = await this.#begin(request, call, deadline, async (one) => ({
-        text: await deadline.race(one.text()),
+        text: await this.#readText(one, deadline, request),
         status: one.status,
         headers: one.headers,
+        correlationId: one.headers.get("x-correlation-id") ?? request.correlationId,
       }));
       deadline.end("done");
       return response;
@@ -96,13 +92,13 @@ export class Transport {
       const type = response.headers.get("content-type") ?? "";
       if (!type.startsWith("text/event-stream")) {
         // An answer that needed no stream counts as the only event of one.
-        const data = await this.#within(deadline, request, response.text());
+        const data = await this.#within(deadline, request, this.#readText(response, deadline, request));
         if (data !== "") yield { event: "answer", data, id: undefined };
         return;
       }
       const reader = response.body?.getReader();
       if (!reader) return;
-      const parser = new EventParser();
+      const parser = new EventParser(this.settings.maxAnswerBytes);
       const decoder = new TextDecoder();
       for (;;) {
         deadline.restart();
@@ -142,10 +138,11 @@ export class Transport {
         const response = await deadline.race(this.settings.fetch(request.url, init));
         this.#report(response, request, call, attempt);
         if (response.ok) return await read(response);
-        failure = await readFailure(response, deadline, request.correlationId);
+        const text = await this.#readText(response, deadline, request);
+        failure = readFailure(response, text, request.correlationId);
       } catch (thrown) {
         const error = deadline.translate(thrown, request.correlationId);
-        failure = { error, isFinal: deadline.isOver, waitMs: 0 };
+        failure = { error, isFinal: deadline.isOver || error instanceof InvalidAnswerError, waitMs: 0 };
       }
       const waitMs = Math.max(wait, failure.waitMs);
       // What went wrong says more than that there was no time to try again.
@@ -157,6 +154,10 @@ export class Transport {
       }
       wait *= this.settings.retryBackoff;
     }
+  }
+
+  #readText(response: Response, deadline: Deadline, request: Prepared): Promise<string> {
+    return readText(response, deadline, this.settings.maxAnswerBytes, request.correlationId);
   }
 
   #report(response: Response, request: Prepared, call: Call, attempts: number): void {
@@ -206,8 +207,7 @@ function finished(error: unknown, attempts: number): unknown {
   return error;
 }
 
-async function readFailure(response: Response, deadline: Deadline, correlationId: string) {
-  const text = await deadline.race(response.text());
+function readFailure(response: Response, text: string, correlationId: string) {
   let body: unknown = text;
   try {
     body = JSON.parse(text);
