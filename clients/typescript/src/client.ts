@@ -1,5 +1,5 @@
 import { type Shape, parseAnswer, unexpected } from "./answers.js";
-import { InputNeededError, isObject } from "./errors.js";
+import { InputNeededError, InvalidAnswerError, isObject } from "./errors.js";
 import type { ServerEvent } from "./events.js";
 import type * as Parameters from "./generated/operations.js";
 import type * as Schema from "./generated/schemas.js";
@@ -396,9 +396,12 @@ export class GatewayClient {
     return (await this.#transport.text({ operation: "getDocs", options, retry: "safe" })).text;
   }
 
-  /** Where the gateway's root leads: the document for people. */
+  /** The address that the gateway's root leads to, which is that of the document for people. Browsers do not show it to pages. */
   async root(options: Options = {}): Promise<string> {
-    return (await this.#transport.text({ operation: "get", options, retry: "safe" })).text;
+    const { headers, status, text } = await this.#transport.text({ operation: "get", options, isRedirect: true, retry: "safe" });
+    const location = headers.get("location");
+    if (location === null) throw new InvalidAnswerError("Gateway answered without an address to go to", { status, body: text });
+    return location;
   }
 
   /** Sends a message of MCP and gives what comes back; nothing for a notification. Sent once. */

@@ -1,10 +1,11 @@
 import { type Shape, parseAnswer, readText } from "./answers.js";
 import { Deadline } from "./deadline.js";
-import { GatewayError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } from "./errors.js";
+import { GatewayError, GatewayHttpError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } from "./errors.js";
 import { EventParser, type ServerEvent } from "./events.js";
 import { OPERATIONS } from "./generated/operations.js";
 import { toJson } from "./json.js";
 import { type RequestOptions, type Settings, checkHeaders, numberFrom } from "./options.js";
+import { KeyAge, isSettled, retryAfterMs } from "./retries.js";
 
 /** A route, by the name that the OpenAPI document gives it. */
 export type OperationId = keyof typeof OPERATIONS;
@@ -25,6 +26,8 @@ export interface Call {
   timeoutMs?: number;
   /** Parameters that stand in the body and not in the query. */
   inBody?: readonly string[];
+  /** Whether the answer leads elsewhere, which is what the caller wants to know. */
+  isRedirect?: boolean;
   /**
    * `safe`: may run twice. `keyed`: runs once under an `Idempotency-Key`, so that it may be sent twice. `once`: is never
    * sent again.
@@ -38,6 +41,14 @@ export interface Answer {
   status: number;
   headers: Headers;
   correlationId: string;
+}
+
+/** Why an attempt gave nothing. */
+interface Failure {
+  error: unknown;
+  isFinal: boolean;
+  /** What the answer asks to wait. */
+  waitMs: number;
 }
 
 interface Prepared {
@@ -130,34 +141,67 @@ export class Transport {
   ): Promise<T> {
     const retries = call.retry === "once" ? 0 : request.maxRetries;
     let wait = this.settings.retryDelayMs;
+    const key = call.retry === "keyed" ? new KeyAge() : undefined;
+    const broken = (thrown: unknown): Failure => {
+      const error = deadline.translate(thrown, request.correlationId);
+      return { error, isFinal: deadline.isOver || error instanceof InvalidAnswerError, waitMs: 0 };
+    };
     for (let attempt = 1; ; attempt += 1) {
-      let failure: { error: unknown; isFinal: boolean; waitMs: number };
-      try {
-        if (deadline.isOver) throw deadline.signal.reason;
-        const init = { ...request.init, signal: deadline.signal };
-        const response = await deadline.race(this.settings.fetch(request.url, init));
-        this.#report(response, request, call, attempt);
-        if (response.ok) return await read(response);
-        const text = await this.#readText(response, deadline, request);
-        failure = readFailure(response, text, request.correlationId);
-      } catch (thrown) {
-        const error = deadline.translate(thrown, request.correlationId);
-        failure = { error, isFinal: deadline.isOver || error instanceof InvalidAnswerError, waitMs: 0 };
-      }
+      const sent = await this.#send(request, deadline).catch(broken);
+      let failure: Failure;
+      if (!("isFinal" in sent)) {
+        // Not within the `try`: what the caller's own function throws is no reason to send again.
+        this.#report(sent, request, call, attempt);
+        try {
+          if (sent.ok || (call.isRedirect && sent.status === 302)) return await read(sent);
+          failure = await this.#readFailure(sent, deadline, request);
+        } catch (thrown) {
+          failure = broken(thrown);
+        }
+      } else failure = sent;
       const waitMs = Math.max(wait, failure.waitMs);
       // What went wrong says more than that there was no time to try again.
-      if (failure.isFinal || attempt > retries || !deadline.hasTimeFor(waitMs)) throw finished(failure.error, attempt);
+      const mayRepeat = !failure.isFinal && attempt <= retries && deadline.hasTimeFor(waitMs) && !key?.isTooOldAfter(waitMs);
+      if (!mayRepeat) throw finished(failure.error, attempt);
       try {
         await deadline.sleep(waitMs);
       } catch (thrown) {
         throw finished(deadline.translate(thrown, request.correlationId), attempt);
       }
+      // The machine may have slept meanwhile.
+      if (key?.isTooOldAfter(0)) throw finished(failure.error, attempt);
       wait *= this.settings.retryBackoff;
     }
   }
 
   #readText(response: Response, deadline: Deadline, request: Prepared): Promise<string> {
     return readText(response, deadline, this.settings.maxAnswerBytes, request.correlationId);
+  }
+
+  async #send(request: Prepared, deadline: Deadline): Promise<Response> {
+    if (deadline.isOver) throw deadline.signal.reason;
+    // A redirect would take keys and arguments to an address that the caller has not chosen.
+    const init: RequestInit = { ...request.init, redirect: "manual", signal: deadline.signal };
+    return deadline.race(this.settings.fetch(request.url, init));
+  }
+
+  async #readFailure(response: Response, deadline: Deadline, request: Prepared): Promise<Failure> {
+    const { correlationId } = request;
+    if (response.type === "opaqueredirect") {
+      const message = "Gateway HTTP redirect, which is not followed: is baseUrl the address of a gateway?";
+      return { error: new GatewayHttpError(message, { correlationId }), isFinal: true, waitMs: 0 };
+    }
+    const { status, headers } = response;
+    const text = await this.#readText(response, deadline, request);
+    let body: unknown = text;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      // A proxy in between may answer in another way.
+    }
+    const reason = status < 400 ? "no body" : response.statusText || "no reason given";
+    const error = errorOfAnswer(status, reason, body, headers.get("x-correlation-id") ?? correlationId);
+    return { error, isFinal: isSettled(status, error.code, headers), waitMs: retryAfterMs(headers) };
   }
 
   #report(response: Response, request: Prepared, call: Call, attempts: number): void {
@@ -205,22 +249,6 @@ function finished(error: unknown, attempts: number): unknown {
     error.message = `Request failed after ${attempts} attempts: ${error.message}`;
   }
   return error;
-}
-
-function readFailure(response: Response, text: string, correlationId: string) {
-  let body: unknown = text;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // A proxy in between may answer in another way.
-  }
-  const sent = response.headers.get("x-correlation-id") ?? correlationId;
-  const reason = response.statusText || "no reason given";
-  const error = errorOfAnswer(response.status, reason, body, sent);
-  // What the gateway keeps under the key it would only say again.
-  const isKept = response.headers.get("idempotent-replayed") === "true";
-  const waitMs = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
-  return { error, isFinal: response.status < 500 || isKept, waitMs };
 }
 
 /** Headers whose names can be compared: the same one in two spellings would be sent twice. */

@@ -1,7 +1,7 @@
-// What is no answer of a gateway is never taken for one: garbage with status 200, and what has no end.
+// What is no answer of a gateway is never taken for one: garbage with status 200, redirects, and what has no end.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AnswerTooLargeError, GatewayClient, InvalidAnswerError } from "mcp-tool-gateway";
+import { AnswerTooLargeError, GatewayClient, GatewayHttpError, InvalidAnswerError } from "mcp-tool-gateway";
 import { startServer } from "./harness.js";
 
 const json = { "content-type": "application/json" };
@@ -108,5 +108,37 @@ describe("an answer", () => {
       response.end();
     });
     assert.deepEqual(await new GatewayClient({ baseUrl }).health(), JSON.parse(text));
+  });
+});
+
+describe("a redirect", () => {
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`with ${status} is an error, and nothing is sent to where it leads`, async () => {
+      const other = await startServer((_, response) => response.writeHead(200, json).end('{"result": {}}'));
+      const { url: baseUrl, requests } = await startServer((_, response) => response.writeHead(status, { location: `${other.url}/call_tool` }).end());
+      const client = new GatewayClient({ baseUrl, retryDelayMs: 1, headers: { "x-api-key": "secret" } });
+      const works = [() => client.callTool("s", "t", { secret: 1 }), () => client.health(), () => client.callToolStream("s", "t").next()];
+      for (const work of works) {
+        await assert.rejects(work, (error: GatewayHttpError) => {
+          assert.deepEqual([error.constructor, error.message, error.status], [GatewayHttpError, `Gateway HTTP ${status}: no body`, status]);
+          return true;
+        });
+      }
+      assert.deepEqual([requests.length, other.requests.length], [3, 0]);
+    });
+  }
+
+  it("that a browser hides is an error too", async () => {
+    const opaque = Object.defineProperties(new Response(null), { type: { value: "opaqueredirect" }, status: { value: 0 }, ok: { value: false } });
+    const client = new GatewayClient({ fetch: async () => opaque });
+    await assert.rejects(client.health(), { name: "GatewayHttpError", message: /redirect, which is not followed/, attempts: 1 });
+  });
+
+  it("of the root is where it leads", async () => {
+    const { url: baseUrl, requests } = await startServer((_, response, count) => (count === 1 ? response.writeHead(302, { location: "docs" }) : response.writeHead(200)).end());
+    const client = new GatewayClient({ baseUrl });
+    assert.equal(await client.root(), "docs");
+    await assert.rejects(client.root(), { name: "InvalidAnswerError" });
+    assert.deepEqual(requests.map((request) => request.url), ["/", "/"]);
   });
 });
