@@ -46,9 +46,14 @@ PLATFORMS = {
 }
 
 
+# Those that packages are built and published for. A name that nobody has published is free for anyone to publish under, so the main package
+# must not ask for it.
+PUBLISHED = ("linux-x64-gnu",)
+
+
 def optional_dependencies(version):
     """What the main package names: npm installs the one that fits the machine and leaves out the others."""
-    return {f"{MAIN}-{name}": version for name in sorted(PLATFORMS)}
+    return {f"{MAIN}-{name}": version for name in sorted(PUBLISHED)}
 
 
 def text_of(manifest):

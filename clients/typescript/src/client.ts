@@ -1,4 +1,5 @@
-import { InputNeededError } from "./errors.js";
+import { type Shape, unexpected } from "./answers.js";
+import { InputNeededError, InvalidAnswerError, isObject } from "./errors.js";
 import type { ServerEvent } from "./events.js";
 import type * as Parameters from "./generated/operations.js";
 import type * as Schema from "./generated/schemas.js";
@@ -46,7 +47,7 @@ export class GatewayClient {
   getTools<P extends Provider>(provider: P, options: GetToolsOptions & { list: true }): Promise<Array<ToolOf<P>>>;
   getTools<P extends Provider>(provider: P, options?: Target<GetToolsOptions>): Promise<ToolsOf<P>>;
   getTools(provider: string, options?: Target<GetToolsOptions>): Promise<unknown> {
-    return this.#get("getToolsProvider", of(options), { provider });
+    return this.#get("getToolsProvider", of(options), { provider }, "either");
   }
 
   /** Tools as their servers gave them. */
@@ -61,13 +62,13 @@ export class GatewayClient {
   }
 
   /**
-   * Runs one call as the provider's model made it, and gives what the tool answered; of a list of calls, the list of that.
+   * Runs one call as the provider's model made it, and gives what the tool answered; of several calls, the list of that.
    * The option `result` chooses another shape of it.
    */
   async execute<T = ToolResult>(provider: Provider, call: unknown, options?: Target<ExecuteOptions>): Promise<T> {
     const answer = await this.#execute(call, { ...of(options), provider });
     if (answer.inputRequired) throw inputNeeded(answer);
-    return ("results" in answer ? answer.results : answer.result) as T;
+    return ("results" in answer ? resultsOf(answer) : resultOf(answer)) as T;
   }
 
   /**
@@ -98,7 +99,7 @@ export class GatewayClient {
     const call = this.#toolCall(server, tool, args, options);
     const answer = await this.#transport.json<Schema.CallToolAnswer>({ ...call, retry: "keyed" });
     if (answer.inputRequired) throw inputNeeded(answer);
-    return answer.result as T;
+    return resultOf(answer) as T;
   }
 
   /** The same, with what the server reports meanwhile. Sent once. */
@@ -120,8 +121,10 @@ export class GatewayClient {
     const body = typeof request === "string" ? { text: { body: request, type: "text/plain" } } : { body: request };
     const call = { operation: "postRoute", options, ...body, accept: "application/json, application/xml" } as const;
     const timeoutMs = Math.max(this.#settings.timeoutMs, (options.timeoutMs ?? 0) + 5000);
-    const { text, headers } = await this.#transport.text({ ...call, retry: "keyed", timeoutMs });
-    return headers.get("content-type")?.includes("json") ? this.#transport.parse(text) : text;
+    const { text, headers, status, correlationId } = await this.#transport.text({ ...call, retry: "keyed", timeoutMs });
+    const type = headers.get("content-type") ?? "";
+    // Something else than a gateway would answer with a page.
+    return type.includes("xml") && text !== "" ? text : this.#transport.value(text, "either", { status, correlationId });
   }
 
   /** Asks a model that has all tools, as OpenAI's Chat Completions. Sent once, as models cost money. */
@@ -152,7 +155,7 @@ export class GatewayClient {
 
   /** Conversations, last updated first. */
   conversations(options: Options<Parameters.GetConversationsParameters> = {}): Promise<Schema.ConversationSummaries> {
-    return this.#get("getConversations", options);
+    return this.#get("getConversations", options, {}, "list");
   }
 
   /** One conversation with its messages. */
@@ -240,6 +243,7 @@ export class GatewayClient {
     options: Options & { form?: MessageForm } = {},
   ): Promise<Schema.HistoryAnswer> {
     const answer = await this.#post<Schema.HistoryAnswer>("postHistory", request, options);
+    if (!Array.isArray(answer.messages)) throw unexpected("a conversation", answer);
     if (options.form === "wire") return answer;
     return { ...answer, messages: messagesForSdk(answer.messages, request.to) };
   }
@@ -300,7 +304,7 @@ export class GatewayClient {
     limit?: number,
   ): Promise<Schema.LogEntries> {
     const moment = since instanceof Date ? since.toISOString() : since;
-    return this.#get("getLogs", { limit: limit ?? 100, since: moment, ...of(options) });
+    return this.#get("getLogs", { limit: limit ?? 100, since: moment, ...of(options) }, {}, "list");
   }
 
   /** The newest entries of the call log, then every new one as it comes; goes on after a break where it was. */
@@ -392,9 +396,12 @@ export class GatewayClient {
     return (await this.#transport.text({ operation: "getDocs", options, retry: "safe" })).text;
   }
 
-  /** Where the gateway's root leads: the document for people. */
+  /** The address that the gateway's root leads to, which is that of the document for people. Browsers do not show it to pages. */
   async root(options: Options = {}): Promise<string> {
-    return (await this.#transport.text({ operation: "get", options, retry: "safe" })).text;
+    const { headers, status, text } = await this.#transport.text({ operation: "get", options, isRedirect: true, retry: "safe" });
+    const location = headers.get("location");
+    if (location === null) throw new InvalidAnswerError("Gateway answered without an address to go to", { status, body: text });
+    return location;
   }
 
   /** Sends a message of MCP and gives what comes back; nothing for a notification. Sent once. */
@@ -429,8 +436,8 @@ export class GatewayClient {
     await this.#transport.text(call);
   }
 
-  #get<T>(operation: GetOperation, options: object, path: Record<string, string> = {}): Promise<T> {
-    return this.#transport.json({ operation, options, path, retry: "safe" });
+  #get<T>(operation: GetOperation, options: object, path: Record<string, string> = {}, shape: Shape = "object"): Promise<T> {
+    return this.#transport.json({ operation, options, path, retry: "safe" }, shape);
   }
 
   /** For routes that remember nothing. */
@@ -452,6 +459,7 @@ export class GatewayClient {
       const dialect = answer.provider ?? provider ?? "";
       const isWire = options.form === "wire" || (!options.form && isCamelCaseSdk(dialect) && !read?.isCamelCase);
       const messages = answer.messages ?? [];
+      if (!Array.isArray(messages)) throw unexpected("an answer to calls", answer);
       return { ...answer, messages: isWire ? messages : messagesForSdk(messages, dialect) };
     };
     return { call: { operation: "postExecute", options, body, inBody: IN_BODY } as const, finish };
@@ -478,8 +486,21 @@ function inGroup(options: McpOptions): { path: Record<string, string>; options: 
   return { path: options.group === undefined ? {} : { group: options.group }, options };
 }
 
+/** The result of an answer to one call. */
+function resultOf(answer: object): unknown {
+  if (!("result" in answer)) throw unexpected("the result of a call", answer);
+  return answer.result;
+}
+
+/** The results of an answer to several calls, in their order. */
+function resultsOf(answer: Schema.ExecuteAnswer): unknown[] {
+  const { results } = answer;
+  if (!Array.isArray(results) || !results.every(isObject)) throw unexpected("a list of results", answer);
+  return results.map(resultOf);
+}
+
 function inputNeeded(answer: { inputRequired?: Schema.InputRequired }): InputNeededError {
-  const asked = Object.values(answer.inputRequired?.requests ?? {}).map((one) => one.server ?? "a server");
+  const asked = Object.values(answer.inputRequired?.requests ?? {}).map((one) => one?.server ?? "a server");
   const message = `${asked.join(", ")} asks something first: go on with continue: error.inputRequired.state`;
   return new InputNeededError(message, { code: "INPUT_REQUIRED", body: answer });
 }

@@ -1,4 +1,4 @@
-import { NetworkError, RequestTimeoutError } from "./errors.js";
+import { GatewayError, NetworkError, RequestTimeoutError } from "./errors.js";
 
 // Longer timers fire at once.
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -8,7 +8,6 @@ export class Deadline {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort: () => void;
-  readonly #aborted: Promise<never>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timedOut = false;
   #since = 0;
@@ -19,11 +18,6 @@ export class Deadline {
   ) {
     this.#outer = outer;
     this.#onAbort = () => this.#controller.abort(outer?.reason);
-    this.#aborted = new Promise((_, reject) => {
-      this.#controller.signal.addEventListener("abort", () => reject(this.#controller.signal.reason));
-    });
-    // Nobody may be waiting when it comes.
-    this.#aborted.catch(() => {});
     if (outer?.aborted) this.#onAbort();
     else outer?.addEventListener("abort", this.#onAbort, { once: true });
     this.restart();
@@ -45,9 +39,21 @@ export class Deadline {
     }, this.timeoutMs);
   }
 
+  /** Stops counting until `restart`. */
+  pause(): void {
+    clearTimeout(this.#timer);
+  }
+
   /** What `work` gives, unless the deadline passes or the caller aborts before. */
   race<T>(work: Promise<T>): Promise<T> {
-    return Promise.race([work, this.#aborted]);
+    const { signal } = this;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(signal.reason);
+      if (signal.aborted) onAbort();
+      // Removed after each piece of work: a promise of the whole request's end would hold on to every event of a stream.
+      else signal.addEventListener("abort", onAbort, { once: true });
+      void Promise.resolve(work).then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    });
   }
 
   /** Waits. */
@@ -73,6 +79,7 @@ export class Deadline {
   /** What to throw in place of whatever was thrown: the caller's own reason, the deadline, or a broken connection. */
   translate(thrown: unknown, correlationId: string | undefined): unknown {
     if (this.#outer?.aborted) return this.#outer.reason;
+    if (thrown instanceof GatewayError) return thrown;
     if (this.#timedOut) {
       return new RequestTimeoutError(`Request timeout after ${this.timeoutMs}ms`, { correlationId, cause: thrown });
     }

@@ -41,6 +41,9 @@ export class RequestTimeoutError extends NetworkError {}
 /** An answer that is not what the gateway writes; something else may listen at its address. */
 export class InvalidAnswerError extends GatewayError {}
 
+/** The answer is larger than `maxAnswerBytes`, or an event of a stream is. */
+export class AnswerTooLargeError extends InvalidAnswerError {}
+
 /** A server asks something before there is a result; the same method with `continue` goes on. */
 export class InputNeededError extends GatewayError {
   /** What to answer, and the `state` to go on with. */
@@ -178,16 +181,16 @@ export function errorOfAnswer(
   const given = textOf(members["code"]) ?? textOf(nested["code"]) ?? textOf(nested["type"]);
   const text =
     textOf(members["error"]) ?? textOf(nested["message"]) ?? textOf(members["detail"]) ?? textOf(body) ?? reason;
-  const shown = status ?? (typeof members["status"] === "number" ? members["status"] : undefined);
+  // Of an event of a stream, the error itself says which status it would have been.
+  const shown = status ?? (typeof members["status"] === "number" ? members["status"] : 500);
   const details: FailureDetails = {
     code: given,
     status: shown,
     correlationId: textOf(members["correlationId"]) ?? sentCorrelationId,
     body,
   };
-  const message = shown === undefined ? `Gateway error: ${text}` : `Gateway HTTP ${shown}: ${text}`;
   const known = Object.hasOwn(ERROR_CLASSES, given ?? "") ? ERROR_CLASSES[given as ErrorCode] : GatewayHttpError;
-  return new known(message, details);
+  return new known(`Gateway HTTP ${shown}: ${text}`, details);
 }
 
 /** Whether a value is an object with members. */

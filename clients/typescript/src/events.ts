@@ -1,4 +1,4 @@
-import { InvalidAnswerError } from "./errors.js";
+import { AnswerTooLargeError } from "./errors.js";
 
 /** One server-sent event. */
 export interface ServerEvent {
@@ -6,9 +6,6 @@ export interface ServerEvent {
   data: string;
   id: string | undefined;
 }
-
-// The gateway bounds what a server may send to 32 MB; escaped, this is more than any event has.
-const LONGEST = 256 << 20;
 
 /** Cuts text as it comes into server-sent events. */
 export class EventParser {
@@ -19,6 +16,9 @@ export class EventParser {
   #event = "";
   #id: string | undefined;
   #size = 0;
+
+  /** No event is longer than `limit`. */
+  constructor(private readonly limit: number) {}
 
   /** The events that end in this piece. */
   push(piece: string): ServerEvent[] {
@@ -34,8 +34,8 @@ export class EventParser {
       if (event) events.push(event);
     }
     if (last !== "") this.#begun.push(last);
-    if (this.#size > LONGEST) {
-      throw new InvalidAnswerError("the stream has an event without an end: is this address a gateway's?");
+    if (this.#size > this.limit) {
+      throw new AnswerTooLargeError(`an event of the stream is larger than maxAnswerBytes=${this.limit}: is this address a gateway's?`);
     }
     return events;
   }

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" />
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findBinary } from "./binary.js";
@@ -15,7 +15,10 @@ export { platformPackage } from "./platform.js";
 export interface StartOptions {
   /** The program; that of the platform package unless given. */
   binary?: string;
-  /** Where the gateway keeps its log and what it remembers; a folder that goes away with it unless given. */
+  /**
+   * Where the gateway keeps its log and what it remembers. Default: what the configuration names, else a folder that goes away
+   * with the gateway.
+   */
   data?: string;
   /** Another port than a free one. */
   port?: number;
@@ -67,7 +70,7 @@ export class Gateway {
       const content = config ?? { mcpServers: { demo: { type: "builtin" } } };
       await writeFile(file, JSON.stringify(content), { mode: 0o600 });
     }
-    const keepsData = typeof config === "object" && "dataDirectory" in config && options.data === undefined;
+    const keepsData = options.data === undefined && (typeof config === "string" ? await namesData(config) : "dataDirectory" in (config ?? {}));
     const data = keepsData ? [] : ["--data", options.data ?? join(folder, "data")];
     const args = ["serve", "--config", file, ...data, "--port", String(options.port ?? 0), ...(options.args ?? [])];
     const child = spawn(binary, args, {
@@ -121,6 +124,13 @@ export class Gateway {
     clearTimeout(timer);
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Whether a file of configuration, which may be JSON with comments, TOML or YAML, says where data are kept. */
+async function namesData(path: string): Promise<boolean> {
+  // What is wrong with the file, the gateway says better.
+  const text = await readFile(path, "utf8").catch(() => "");
+  return /^(?!\s*(?:\/\/|#)).*\bdataDirectory["']?\s*[:=]/m.test(text);
 }
 
 /** The address that the gateway says it listens on. */

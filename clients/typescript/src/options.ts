@@ -37,6 +37,8 @@ export interface GatewayClientOptions {
   retryDelayMs?: number | undefined;
   /** What each wait is multiplied with for the next one. Default 2. */
   retryBackoff?: number | undefined;
+  /** The largest answer, and the largest event of a stream, in bytes. Default 256 MiB; `Infinity` for no bound. */
+  maxAnswerBytes?: number | undefined;
   /** A key, where the gateway is configured with keys. */
   apiKey?: string | undefined;
   /** Headers of every request. */
@@ -56,6 +58,7 @@ export interface Settings {
   readonly maxRetries: number;
   readonly retryDelayMs: number;
   readonly retryBackoff: number;
+  readonly maxAnswerBytes: number;
   readonly headers: Record<string, string>;
   readonly fetch: typeof globalThis.fetch;
   readonly parse: (text: string) => unknown;
@@ -65,22 +68,49 @@ export interface Settings {
 /** Checks options and fills in defaults. */
 export function settingsOf(options: GatewayClientOptions): Settings {
   const baseUrl = (options.baseUrl ?? "http://127.0.0.1:8787").replace(/\/+$/, "");
-  if (!/^https?:\/\/[^/]/.test(baseUrl)) {
-    throw new TypeError(`baseUrl \`${baseUrl}\` is no address: give one such as http://127.0.0.1:8787`);
-  }
+  checkAddress(baseUrl);
   const key: Record<string, string> = options.apiKey ? { authorization: `Bearer ${options.apiKey}` } : {};
+  checkHeaders({ ...key, ...options.headers });
   return {
     baseUrl,
     timeoutMs: numberFrom("timeoutMs", options.timeoutMs, 60_000, 1),
     maxRetries: numberFrom("maxRetries", options.maxRetries, 3, 0),
     retryDelayMs: numberFrom("retryDelayMs", options.retryDelayMs, 1000, 0),
     retryBackoff: numberFrom("retryBackoff", options.retryBackoff, 2, 1),
+    maxAnswerBytes: numberFrom("maxAnswerBytes", options.maxAnswerBytes, 256 * 1024 * 1024, 1),
     headers: { ...key, ...options.headers },
     // Called as a method of anything but the global object, the browsers' own `fetch` throws.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     parse: options.parse ?? ((text) => JSON.parse(text)),
     onResponse: options.onResponse,
   };
+}
+
+/** Refuses what is not the address of a gateway, without showing passwords and keys in it. */
+function checkAddress(baseUrl: string): void {
+  let parts: URL | undefined;
+  try {
+    parts = new URL(baseUrl);
+  } catch {
+    // Reported below.
+  }
+  if (parts?.username || parts?.password) {
+    throw new TypeError("a password in baseUrl is not sent: use apiKey or headers");
+  }
+  if (!parts || parts.search || parts.hash || !/^https?:\/\/[^/]/.test(baseUrl)) {
+    const shown = baseUrl.replace(/^.*@/s, "…@").replace(/[?#].*$/s, "…");
+    throw new TypeError(`baseUrl \`${shown}\` is no address: give one such as http://127.0.0.1:8787`);
+  }
+}
+
+/** Refuses headers that cannot be sent. `fetch` would too, but its error shows the value, which may be a key. */
+export function checkHeaders(headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw new TypeError(`\`${name}\` cannot be the name of a header`);
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      throw new TypeError(`the header ${name} cannot be sent: its value has a line break or another character that headers cannot have`);
+    }
+  }
 }
 
 /** A number of an option, or its default. */

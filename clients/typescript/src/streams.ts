@@ -1,3 +1,4 @@
+import { type Shape, checkShape } from "./answers.js";
 import { InvalidAnswerError, NetworkError, errorOfAnswer, isObject } from "./errors.js";
 import type { JsonRpcMessage } from "./generated/schemas.js";
 import type { ServerEvent } from "./events.js";
@@ -18,7 +19,7 @@ export async function* toolEvents<T>(
   for await (const event of transport.events({ accept: "text/event-stream, application/json;q=0.5", ...call })) {
     const data = parsed(transport, event);
     if (event.event === "result" || event.event === "answer") {
-      yield { type: "result", result: finish(data) };
+      yield { type: "result", result: finish(checkShape(data, "object", {})) };
       return;
     }
     if (event.event === "error") throw errorOfAnswer(undefined, "no reason given", data, undefined);
@@ -31,8 +32,8 @@ export async function* toolEvents<T>(
 export async function* chunks<T>(transport: Transport, call: Call): AsyncGenerator<T, void, undefined> {
   for await (const event of transport.events({ accept: "text/event-stream, application/json;q=0.5", ...call })) {
     if (event.data === "[DONE]") return;
-    const data = parsed(transport, event);
-    if (isObject(data) && data["error"] !== undefined && data["error"] !== null) {
+    const data = parsed(transport, event, "object") as Record<string, unknown>;
+    if (data["error"] !== undefined && data["error"] !== null) {
       throw errorOfAnswer(undefined, "no reason given", data, undefined);
     }
     yield data as T;
@@ -44,19 +45,22 @@ export async function* chunks<T>(transport: Transport, call: Call): AsyncGenerat
 /** Messages of MCP: one answer, or all of a stream. */
 export async function* rpcMessages(transport: Transport, call: Call): AsyncGenerator<JsonRpcMessage, void, undefined> {
   for await (const event of transport.events({ accept: "application/json, text/event-stream", ...call })) {
-    yield parsed(transport, event) as JsonRpcMessage;
+    yield parsed(transport, event, "either") as JsonRpcMessage;
   }
 }
 
-function parsed(transport: Transport, event: ServerEvent): unknown {
+function parsed(transport: Transport, event: ServerEvent, shape?: Shape): unknown {
+  let value: unknown;
   try {
-    return transport.parse(event.data);
+    value = transport.parse(event.data);
   } catch (cause) {
     const message = `Gateway answered with an event that is not JSON: ${event.data.slice(0, 200)}`;
     throw new InvalidAnswerError(message, { body: event.data, cause });
   }
+  return shape ? checkShape(value, shape, {}) : value;
 }
 
-function brokeOff(): NetworkError {
+/** The error for a stream that ends before its last event. */
+export function brokeOff(): NetworkError {
   return new NetworkError("Network error: the stream broke off before its end");
 }

@@ -1,9 +1,11 @@
+import { type Shape, parseAnswer, readText } from "./answers.js";
 import { Deadline } from "./deadline.js";
-import { GatewayError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } from "./errors.js";
+import { type FailureDetails, GatewayError, GatewayHttpError, InvalidAnswerError, RequestTimeoutError, errorOfAnswer } from "./errors.js";
 import { EventParser, type ServerEvent } from "./events.js";
 import { OPERATIONS } from "./generated/operations.js";
 import { toJson } from "./json.js";
-import { type RequestOptions, type Settings, numberFrom } from "./options.js";
+import { type RequestOptions, type Settings, checkHeaders, numberFrom } from "./options.js";
+import { KeyAge, isSettled, retryAfterMs } from "./retries.js";
 
 /** A route, by the name that the OpenAPI document gives it. */
 export type OperationId = keyof typeof OPERATIONS;
@@ -24,6 +26,8 @@ export interface Call {
   timeoutMs?: number;
   /** Parameters that stand in the body and not in the query. */
   inBody?: readonly string[];
+  /** Whether the answer leads elsewhere, which is what the caller wants to know. */
+  isRedirect?: boolean;
   /**
    * `safe`: may run twice. `keyed`: runs once under an `Idempotency-Key`, so that it may be sent twice. `once`: is never
    * sent again.
@@ -36,6 +40,15 @@ export interface Answer {
   text: string;
   status: number;
   headers: Headers;
+  correlationId: string;
+}
+
+/** Why an attempt gave nothing. */
+interface Failure {
+  error: unknown;
+  isFinal: boolean;
+  /** What the answer asks to wait. */
+  waitMs: number;
 }
 
 interface Prepared {
@@ -55,22 +68,20 @@ export class Transport {
     return this.settings.parse(text);
   }
 
+  /** The value of an answer's text, which must have this shape. */
+  value(text: string, shape: Shape, details: FailureDetails): unknown {
+    return parseAnswer(text, this.settings.parse, shape, details);
+  }
+
   /** The JSON of an answer. */
-  async json<T>(call: Call): Promise<T> {
-    return (await this.answer<T>(call)).value;
+  async json<T>(call: Call, shape: Shape = "object"): Promise<T> {
+    return (await this.answer<T>(call, shape)).value;
   }
 
   /** The JSON of an answer, and its headers. */
-  async answer<T>(call: Call): Promise<{ value: T; headers: Headers }> {
-    const { text, status, headers } = await this.text({ accept: "application/json", ...call });
-    if (text === "") return { value: undefined as T, headers };
-    try {
-      return { value: this.parse(text) as T, headers };
-    } catch (cause) {
-      const correlationId = headers.get("x-correlation-id") ?? undefined;
-      const message = `Gateway answered with something that is not JSON: ${text.slice(0, 200)}`;
-      throw new InvalidAnswerError(message, { status, correlationId, body: text, cause });
-    }
+  async answer<T>(call: Call, shape: Shape = "object"): Promise<{ value: T; headers: Headers }> {
+    const { text, headers, status, correlationId } = await this.text({ accept: "application/json", ...call });
+    return { value: this.value(text, shape, { status, correlationId }) as T, headers };
   }
 
   /** The text of an answer. */
@@ -79,9 +90,10 @@ export class Transport {
     const deadline = new Deadline(request.timeoutMs, call.options?.signal);
     try {
       const response = await this.#begin(request, call, deadline, async (one) => ({
-        text: await deadline.race(one.text()),
+        text: await this.#readText(one, deadline, request),
         status: one.status,
         headers: one.headers,
+        correlationId: one.headers.get("x-correlation-id") ?? request.correlationId,
       }));
       deadline.end("done");
       return response;
@@ -101,17 +113,19 @@ export class Transport {
       const type = response.headers.get("content-type") ?? "";
       if (!type.startsWith("text/event-stream")) {
         // An answer that needed no stream counts as the only event of one.
-        const data = await this.#within(deadline, request, response.text());
+        const data = await this.#within(deadline, request, this.#readText(response, deadline, request));
         if (data !== "") yield { event: "answer", data, id: undefined };
         return;
       }
       const reader = response.body?.getReader();
       if (!reader) return;
-      const parser = new EventParser();
+      const parser = new EventParser(this.settings.maxAnswerBytes);
       const decoder = new TextDecoder();
       for (;;) {
         deadline.restart();
         const { done, value } = await this.#within(deadline, request, reader.read());
+        // How long the caller takes for an event is not the gateway's silence.
+        deadline.pause();
         if (done) return;
         yield* parser.push(decoder.decode(value, { stream: true }));
       }
@@ -137,29 +151,67 @@ export class Transport {
   ): Promise<T> {
     const retries = call.retry === "once" ? 0 : request.maxRetries;
     let wait = this.settings.retryDelayMs;
+    const key = call.retry === "keyed" ? new KeyAge() : undefined;
+    const broken = (thrown: unknown): Failure => {
+      const error = deadline.translate(thrown, request.correlationId);
+      return { error, isFinal: deadline.isOver || error instanceof InvalidAnswerError, waitMs: 0 };
+    };
     for (let attempt = 1; ; attempt += 1) {
-      let failure: { error: unknown; isFinal: boolean; waitMs: number };
-      try {
-        if (deadline.isOver) throw deadline.signal.reason;
-        const init = { ...request.init, signal: deadline.signal };
-        const response = await deadline.race(this.settings.fetch(request.url, init));
-        this.#report(response, request, call, attempt);
-        if (response.ok) return await read(response);
-        failure = await readFailure(response, deadline, request.correlationId);
-      } catch (thrown) {
-        const error = deadline.translate(thrown, request.correlationId);
-        failure = { error, isFinal: deadline.isOver, waitMs: 0 };
-      }
+      const sent = await this.#send(request, deadline).catch(broken);
+      let failure: Failure;
+      if (!("isFinal" in sent)) {
+        // Not within the `try`: what the caller's own function throws is no reason to send again.
+        this.#report(sent, request, call, attempt);
+        try {
+          if (sent.ok || (call.isRedirect && sent.status === 302)) return await read(sent);
+          failure = await this.#readFailure(sent, deadline, request);
+        } catch (thrown) {
+          failure = broken(thrown);
+        }
+      } else failure = sent;
       const waitMs = Math.max(wait, failure.waitMs);
       // What went wrong says more than that there was no time to try again.
-      if (failure.isFinal || attempt > retries || !deadline.hasTimeFor(waitMs)) throw finished(failure.error, attempt);
+      const mayRepeat = !failure.isFinal && attempt <= retries && deadline.hasTimeFor(waitMs) && !key?.isTooOldAfter(waitMs);
+      if (!mayRepeat) throw finished(failure.error, attempt);
       try {
         await deadline.sleep(waitMs);
       } catch (thrown) {
         throw finished(deadline.translate(thrown, request.correlationId), attempt);
       }
+      // The machine may have slept meanwhile.
+      if (key?.isTooOldAfter(0)) throw finished(failure.error, attempt);
       wait *= this.settings.retryBackoff;
     }
+  }
+
+  #readText(response: Response, deadline: Deadline, request: Prepared): Promise<string> {
+    return readText(response, deadline, this.settings.maxAnswerBytes, request.correlationId);
+  }
+
+  async #send(request: Prepared, deadline: Deadline): Promise<Response> {
+    if (deadline.isOver) throw deadline.signal.reason;
+    // A redirect would take keys and arguments to an address that the caller has not chosen.
+    const init: RequestInit = { ...request.init, redirect: "manual", signal: deadline.signal };
+    return deadline.race(this.settings.fetch(request.url, init));
+  }
+
+  async #readFailure(response: Response, deadline: Deadline, request: Prepared): Promise<Failure> {
+    const { correlationId } = request;
+    if (response.type === "opaqueredirect") {
+      const message = "Gateway HTTP redirect, which is not followed: is baseUrl the address of a gateway?";
+      return { error: new GatewayHttpError(message, { correlationId }), isFinal: true, waitMs: 0 };
+    }
+    const { status, headers } = response;
+    const text = await this.#readText(response, deadline, request);
+    let body: unknown = text;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      // A proxy in between may answer in another way.
+    }
+    const reason = status < 400 ? "no body" : response.statusText || "no reason given";
+    const error = errorOfAnswer(status, reason, body, headers.get("x-correlation-id") ?? correlationId);
+    return { error, isFinal: isSettled(status, error.code, headers), waitMs: retryAfterMs(headers) };
   }
 
   #report(response: Response, request: Prepared, call: Call, attempts: number): void {
@@ -188,6 +240,7 @@ export class Transport {
     const body = call.text?.body ?? (call.body === undefined ? undefined : toJson(call.body));
     if (body !== undefined) headers["content-type"] = call.text?.type ?? "application/json";
     Object.assign(headers, lowerCased(options.headers));
+    checkHeaders(headers);
     return {
       url: this.settings.baseUrl + pathOf(operation.path, call.path ?? {}) + queryOf(operation.query, options, call),
       init: { method: operation.method, headers, ...(body === undefined ? {} : { body }) },
@@ -206,23 +259,6 @@ function finished(error: unknown, attempts: number): unknown {
     error.message = `Request failed after ${attempts} attempts: ${error.message}`;
   }
   return error;
-}
-
-async function readFailure(response: Response, deadline: Deadline, correlationId: string) {
-  const text = await deadline.race(response.text());
-  let body: unknown = text;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // A proxy in between may answer in another way.
-  }
-  const sent = response.headers.get("x-correlation-id") ?? correlationId;
-  const reason = response.statusText || "no reason given";
-  const error = errorOfAnswer(response.status, reason, body, sent);
-  // What the gateway keeps under the key it would only say again.
-  const isKept = response.headers.get("idempotent-replayed") === "true";
-  const waitMs = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
-  return { error, isFinal: response.status < 500 || isKept, waitMs };
 }
 
 /** Headers whose names can be compared: the same one in two spellings would be sent twice. */

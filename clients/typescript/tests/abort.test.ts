@@ -32,7 +32,7 @@ for (const [moment, { answer, retries }] of Object.entries(MOMENTS)) {
     for (const [name, method] of Object.entries(METHODS)) {
       it(`ends ${name}`, async () => {
         const { url: baseUrl, requests } = await startServer(answer);
-        const client = new GatewayClient({ baseUrl, retryDelayMs: 3_600_000, maxRetries: retries ?? 0, timeoutMs: Infinity });
+        const client = new GatewayClient({ baseUrl, retryDelayMs: 300_000, maxRetries: retries ?? 0, timeoutMs: Infinity });
         const controller = new AbortController();
         const outcome = assert.rejects(method(client, { signal: controller.signal }), reason);
         const request = await until(() => requests[0]);

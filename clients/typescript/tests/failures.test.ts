@@ -99,11 +99,11 @@ describe("a slow gateway", () => {
 
   it("is a tool's timeout where the gateway says so", async () => {
     const gateway = await startGateway({ mcpServers: { slow: { ...fixture(), callTimeout: "100ms" } } }, { retryDelayMs: 1 });
-    const replayed: ResponseInfo[] = [];
-    const call = gateway.client.callTool("slow", "slow", { ms: 60_000 }, { onResponse: (info) => replayed.push(info) });
+    const answers: ResponseInfo[] = [];
+    const call = gateway.client.callTool("slow", "slow", { ms: 60_000 }, { onResponse: (info) => answers.push(info) });
     await assert.rejects(call, { code: "TIMEOUT", status: 500, name: "CallTimeoutError" });
-    // The gateway keeps what may have run: sent again, it says the same, and that it does.
-    assert.deepEqual(replayed.map((info) => info.headers.get("idempotent-replayed")), [null, "true"]);
+    // The tool may have run, so the answer would be the same one.
+    assert.equal(answers.length, 1);
     assert.equal((await gateway.client.logs()).length, 1);
   });
 });

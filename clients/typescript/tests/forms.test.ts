@@ -94,7 +94,7 @@ describe("what is sent", () => {
     const bodies: string[] = [];
     const { url: baseUrl } = await startServer((request, response) => {
       let body = "";
-      request.on("data", (text) => (body += text)).on("end", () => (bodies.push(body), response.writeHead(200, json).end("{}")));
+      request.on("data", (text) => (body += text)).on("end", () => (bodies.push(body), response.writeHead(200, json).end('{"result": {}}')));
     });
     const values = { bytes: Uint8Array.of(0, 255), buffer: Buffer.from("ab"), map: new Map([["a", 1]]), big: 12n, bigger: 2n ** 70n, date: new Date(0) };
     await new GatewayClient({ baseUrl }).callTool("s", "t", values);
@@ -146,7 +146,7 @@ describe("a model's stream", () => {
     assert.deepEqual(await words(client.chat({ messages: [], stream: true })), ["It"]);
     assert.deepEqual(await words(client.conversationChat("1", "hello", { stream: true })), ["It"]);
     text = bad;
-    await assert.rejects(words(client.chat({ messages: [], stream: true })), { name: "ModelError", message: "Gateway error: it broke" });
+    await assert.rejects(words(client.chat({ messages: [], stream: true })), { name: "ModelError", message: "Gateway HTTP 500: it broke" });
   });
 });
 

@@ -52,6 +52,25 @@ describe("Gateway.start", () => {
     assert.ok(made.some((name) => !still.has(name)));
   });
 
+  it("keeps data where the configuration says, and only then leaves them there", async () => {
+    const servers = '"mcpServers": {"demo": {"type": "builtin"}}';
+    const texts: Record<string, (data: string) => string> = {
+      "named.json": (data) => `{${servers}, "dataDirectory": ${JSON.stringify(data)}}`,
+      "named.jsonc.json": (data) => `{\n  // mine\n  ${servers},\n  "dataDirectory" : ${JSON.stringify(data)},\n}`,
+      "commented.json": (data) => `{\n  // "dataDirectory": ${JSON.stringify(data)},\n  ${servers}\n}`,
+    };
+    for (const [name, text] of Object.entries(texts)) {
+      const config = join(folder, name);
+      const data = join(folder, `${name}-data`);
+      await writeFile(config, text(data));
+      const gateway = await Gateway.start(config, { binary });
+      await gateway.client.callTool("demo", "add", { a: 1, b: 2 });
+      await gateway.close();
+      const kept: string[] = await readdir(data).catch(() => []);
+      assert.equal(kept.includes("calls.db"), name.startsWith("named"), name);
+    }
+  });
+
   it("says what is wrong where nothing starts", async () => {
     await assert.rejects(Gateway.start(undefined, { binary: "/nonexistent/gateway" }), /starting \/nonexistent\/gateway: it cannot be run: .*ENOENT/);
     await assert.rejects(Gateway.start({ mcpServers: {}, listen: 12 }, { binary }), /it ended with status 2; it said: .*listen/s);
@@ -106,7 +125,7 @@ describe("Gateway.start", () => {
 });
 
 describe("the program", () => {
-  it("is that of the platform package, else the variable's, else the path's", async () => {
+  it("is the variable's, else that of the platform package, else the path's", async () => {
     // In a folder of its own: other tests run at the same time, and must not find what is made here.
     const home = join(folder, "installed");
     await cp(join(dirname(dirname(launcher)), "dist"), join(home, "dist"), { recursive: true });
@@ -130,8 +149,10 @@ describe("the program", () => {
       await mkdir(join(packaged, "bin"), { recursive: true });
       await writeFile(join(packaged, "package.json"), "{}");
       await writeFile(join(packaged, "bin/mcp-tool-gateway"), "");
-      process.env["MCP_TOOL_GATEWAY_BIN"] = binary;
+      await chmod(join(packaged, "bin/mcp-tool-gateway"), 0o755);
       assert.equal(findBinary(), join(packaged, "bin/mcp-tool-gateway"));
+      process.env["MCP_TOOL_GATEWAY_BIN"] = binary;
+      assert.equal(findBinary(), binary);
     } finally {
       process.env["PATH"] = path;
       if (named !== undefined) process.env["MCP_TOOL_GATEWAY_BIN"] = named;

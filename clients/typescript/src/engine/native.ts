@@ -42,7 +42,7 @@ export function native(): Native {
   } catch (cause) {
     const message =
       `the engine's native part cannot be loaded from ${from}; install ${platformPackage()}, ` +
-      `which npm does unless optional dependencies are left out`;
+      `which npm does on Linux on x86-64 with glibc unless optional dependencies are left out`;
     throw new EngineError("UNKNOWN", message, { cause });
   }
   return loaded;
