@@ -140,6 +140,13 @@ def replayed(arguments, folder):
     return failures
 
 
+def action_alone(python):
+    """The tests of the action that need no gateway. The Python of pre-commit reads YAML."""
+    done = run(python, "-m", "unittest", "-v", ROOT / "integrations/github-action/test_action.py")
+    print("\n".join(line for line in done.stderr.splitlines() if " ... " in line or line.startswith("Ran ")))
+    return [f"the action's tests: {done.stderr[-3000:]}"] if done.returncode else []
+
+
 def judge(arguments):
     """Whether anything is wrong."""
     python = install(pathlib.Path(arguments.cache).resolve())
@@ -172,6 +179,7 @@ def judge(arguments):
         if "action" in parts:
             url = serving_broken(stack, "good")
             take(["case", "status", ""], integrations.try_action(arguments.bin, python, BROKEN, url, folder))
+            failures += action_alone(python)
         if "hook" in parts:
             take(["case", "status", ""], integrations.try_hook(arguments.bin, python, BROKEN, folder))
         if "guide" in parts:

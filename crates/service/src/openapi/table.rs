@@ -102,7 +102,7 @@ pub(crate) static ROUTES: &[Route] = &[
                 "The results.",
                 Content::JsonOrEvents {
                     schema: "ExecuteAnswer",
-                    json: r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
+                    json: r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[],"provider":"anthropic"}"#,
                     events: CALL_EVENTS,
                 },
             ),
