@@ -39,6 +39,12 @@ def check_node(packages, node, scratch):
     launcher = project / "node_modules/.bin/mcp-tool-gateway"
     alone = serve(sealed, project, launcher, number=signal.SIGTERM, everybody=False)
 
+    program = project / "node_modules/mcp-tool-gateway-linux-x64-gnu/bin/mcp-tool-gateway"
+    program.rename(project / "elsewhere")
+    said_without = run("sh", "-c", "npx mcp-tool-gateway --version 2>&1 || true")
+    assert "mcp-tool-gateway-linux-x64-gnu is not installed" in said_without, said_without
+    project.joinpath("elsewhere").rename(program)
+
     run("npm", "uninstall", "--no-audit", "--no-fund", "mcp-tool-gateway", "mcp-tool-gateway-linux-x64-gnu")
     left = [str(path) for path in project.joinpath("node_modules").rglob("*") if not path.is_dir() and path.name != ".package-lock.json"]
     assert not left, f"npm uninstall leaves {left}"

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { platformPackage } from "./platform.js";
@@ -7,7 +7,7 @@ const NAME = process.platform === "win32" ? "mcp-tool-gateway.exe" : "mcp-tool-g
 
 /**
  * The gateway's program: that of the platform package, else what the variable `MCP_TOOL_GATEWAY_BIN` names, else the one on
- * the path.
+ * the path that is no script.
  */
 export function findBinary(): string {
   const packaged = inPackage();
@@ -19,12 +19,29 @@ export function findBinary(): string {
   }
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const path = join(folder, NAME);
-    if (folder && existsSync(path)) return path;
+    if (folder && existsSync(path) && !isScript(path)) return path;
   }
   throw new Error(
     `looking for the gateway's program: the package ${platformPackage()} is not installed, MCP_TOOL_GATEWAY_BIN is not set, ` +
       `and ${NAME} is not on the path; install one of them`,
   );
+}
+
+/** Whether it is a script, as are the launchers that package managers put on the path: one of them would start itself without end. */
+function isScript(path: string): boolean {
+  const start = Buffer.alloc(2);
+  try {
+    const file = openSync(path, "r");
+    try {
+      readSync(file, start);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // What cannot be read may still be a program.
+    return false;
+  }
+  return start.toString("latin1") === "#!";
 }
 
 function inPackage(): string | undefined {
