@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from programs import ROOT
-from sealed import LISTENING, NotRun, Sealed, without_network
+from sealed import LISTENING, TOOLS, NotRun, Sealed, without_network
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Where the README's gateway listens.
@@ -127,10 +127,9 @@ def check_source(packages, cache, scratch):
     folder = scratch / "source"
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
-    tools = ROOT / "target/packaging/tools"
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("MCP_TOOL_GATEWAY", "MATURIN"))}
-    environment |= {"PATH": f"{tools / 'bin'}:{environment['PATH']}", "CARGO_TARGET_DIR": str(cache / "source-target")}
-    command = [tools / "bin/python", "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps", "--wheel-dir", wheels]
+    environment |= {"PATH": f"{TOOLS}:{environment['PATH']}", "CARGO_TARGET_DIR": str(cache / "source-target")}
+    command = [TOOLS / "python", "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps", "--wheel-dir", wheels]
     ended = subprocess.run([*command, packages.sdist], env=environment, cwd=folder, capture_output=True, text=True)
     assert ended.returncode == 0, f"pip could not build {packages.sdist.name}: {(ended.stdout + ended.stderr)[-4000:]}"
     built = next(wheels.glob("*.whl"))

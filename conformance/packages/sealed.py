@@ -9,8 +9,10 @@ import subprocess
 import threading
 import time
 
-from programs import START, Unusable
+from programs import ROOT, START, Unusable
 
+# Where scripts/package installs its tools.
+TOOLS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "packaging/tools/bin"
 # For one command, in seconds.
 LIMIT = 300
 COMPILERS = ["cargo", "rustc", "cc", "gcc", "g++", "clang", "zig", "make", "ld"]
