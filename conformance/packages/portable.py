@@ -11,9 +11,8 @@ import urllib.request
 import zipfile
 
 from programs import ROOT, Process
-from sealed import LISTENING, NotRun
+from sealed import LISTENING, TOOLS, NotRun
 
-TOOLS = ROOT / "target/packaging/tools/bin"
 # The oldest Debian that its mirrors still carry: glibc 2.31.
 OLDER = "bullseye"
 # What manylinux lets a package take from the system.
@@ -25,6 +24,7 @@ def check_portable(packages, cache, scratch):
         "auditwheel": lambda: check_auditwheel(packages, scratch),
         "abi3audit": lambda: check_abi3(packages),
         "glibc": lambda: check_glibc(packages, scratch),
+        "stripped": lambda: check_stripped(packages, scratch),
         "no folders": lambda: check_folders(packages, scratch),
         "one program": lambda: check_same_program(packages, scratch),
         "older system": lambda: check_older_system(packages, cache, scratch),
@@ -33,7 +33,9 @@ def check_portable(packages, cache, scratch):
 
 def tag_of(packages):
     """The newest policy in the wheel's name, such as manylinux_2_17_x86_64, and its version of glibc."""
-    tag = re.search(r"manylinux_\d+_\d+_[a-z0-9_]+?(?=\.|$)", packages.wheel.stem)[0]
+    found = re.search(r"manylinux_\d+_\d+_[a-z0-9_]+?(?=\.|$)", packages.wheel.stem)
+    assert found, f"{packages.wheel.name} is for this machine only: its name has no manylinux"
+    tag = found[0]
     return tag, tuple(map(int, re.match(r"manylinux_(\d+)_(\d+)_", tag).groups()))
 
 
@@ -83,7 +85,7 @@ def unpacked(packages, scratch):
 def check_folders(packages, scratch):
     unpacked(packages, scratch)
     files = [path for path in (scratch / "unpacked").rglob("*") if path.is_file()]
-    for place in (str(ROOT), str(pathlib.Path.home() / ".cargo")):
+    for place in (str(ROOT), os.environ.get("CARGO_HOME", str(pathlib.Path.home() / ".cargo"))):
         naming = [path.name for path in files if place.encode() in path.read_bytes()]
         assert not naming, f"{naming} name {place}, where they were built"
     return f"{len(files)} files; none names a folder that it was built in"
@@ -103,6 +105,15 @@ def check_glibc(packages, scratch):
         assert needed <= ALLOWED, f"{name} needs {sorted(needed - ALLOWED)}"
         seen.append(f"{path.name} {'.'.join(map(str, newest))}")
     return f"at most {'.'.join(map(str, allowed))}: {', '.join(seen)}"
+
+
+def check_stripped(packages, scratch):
+    if not shutil.which("objdump"):
+        raise NotRun("there is no objdump")
+    files = unpacked(packages, scratch)
+    kept = [name for name, path in files.items() if "no symbols" not in run_tool("objdump", "--syms", path)]
+    assert not kept, f"{kept} have symbols"
+    return f"{len(files)} programs and libraries without symbols"
 
 
 def check_same_program(packages, scratch):

@@ -3,14 +3,18 @@
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
 
 from programs import ROOT
-from sealed import NotRun, Sealed, without_network
+from sealed import LISTENING, TOOLS, NotRun, Sealed, without_network
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Where the README's gateway listens.
+ADDRESS = "http://127.0.0.1:8787"
 VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 
 # What `Gateway.start` says where a wheel was built without the program.
@@ -54,7 +58,9 @@ def check_python(packages, interpreter, scratch):
     assert said.split()[-1] == packages.version, said
     seen = json.loads(sealed.run(python, "-I", HERE / "use_gateway.py"))
     judge_use(seen)
-    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py", "--bin", program)
+    readme = check_readme(sealed)
+    # Without --bin: with the program that the wheel has installed.
+    cases = sealed.run(python, "-I", ROOT / "clients/python/tests/isolated.py")
 
     program.rename(venv / "elsewhere")
     said_without = sealed.run(python, "-I", "-c", WITHOUT_PROGRAM)
@@ -64,7 +70,25 @@ def check_python(packages, interpreter, scratch):
     sealed.run("pip", "uninstall", "--yes", "mcp-tool-gateway")
     left = sorted(files_of(venv) - before)
     assert not left, f"pip uninstall leaves {left}"
-    return f"{version}: installed{' without a network' if without_network() else ''}, {said}, {summary(cases)}, uninstalled"
+    return f"{version}: installed{' without a network' if without_network() else ''}, {said}, {readme}, {summary(cases)}, uninstalled"
+
+
+def check_readme(sealed):
+    """Runs the three lines of the README, as they are, against a gateway that the command starts."""
+    with sealed.start("mcp-tool-gateway", "serve", "--port", "0", "--data", sealed.folder / "data") as gateway:
+        program = sealed.folder / "readme.py"
+        program.write_text(readme_lines("python", gateway.wait_for(LISTENING)))
+        said = sealed.run("python", "-I", program)
+        gateway.end(signal.SIGTERM, everybody=False)
+    assert "'result': 42" in said, said
+    return "the README's lines"
+
+
+def readme_lines(language, url):
+    """The first program of the README in that language, for the gateway at `url`."""
+    program = re.search(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    assert len(program.splitlines()) == 3 and ADDRESS in program, program
+    return program.replace(ADDRESS, url)
 
 
 def summary(cases):
@@ -103,10 +127,9 @@ def check_source(packages, cache, scratch):
     folder = scratch / "source"
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
-    tools = ROOT / "target/packaging/tools"
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("MCP_TOOL_GATEWAY", "MATURIN"))}
-    environment |= {"PATH": f"{tools / 'bin'}:{environment['PATH']}", "CARGO_TARGET_DIR": str(cache / "source-target")}
-    command = [tools / "bin/python", "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps", "--wheel-dir", wheels]
+    environment |= {"PATH": f"{TOOLS}:{environment['PATH']}", "CARGO_TARGET_DIR": str(cache / "source-target")}
+    command = [TOOLS / "python", "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps", "--wheel-dir", wheels]
     ended = subprocess.run([*command, packages.sdist], env=environment, cwd=folder, capture_output=True, text=True)
     assert ended.returncode == 0, f"pip could not build {packages.sdist.name}: {(ended.stdout + ended.stderr)[-4000:]}"
     built = next(wheels.glob("*.whl"))

@@ -3,6 +3,7 @@
     run.py --packages target/packages [--cache FOLDER]
     run.py --packages … --only 'python*'     some of the checks
     run.py --packages … --from-source        also builds the wheel from the source distribution, which takes some minutes
+    run.py --packages … --shipped            fails unless they are for other machines
 
 Of packages for other machines (`scripts/package --profile dist`) it also judges what they need of a system, and runs them on an older one.
 Exit status: 0 good, 1 something fails, 2 wrong usage or a part that does not start.
@@ -60,7 +61,7 @@ def checks(packages, arguments, cache, scratch):
     nodes = {"on PATH": None, "newer": cache / "node/node_modules" / OTHER_NODE / "bin/node"}
     for name, node in nodes.items():
         yield f"node {name}", lambda node=node: check_node(packages, node, scratch)
-    if packages.portable:
+    if packages.portable or arguments.shipped:
         for name, check in check_portable(packages, cache, scratch).items():
             yield name, check
     if arguments.from_source:
@@ -90,7 +91,8 @@ def judge(arguments):
                 print(f"== {name}", file=sys.stderr)
                 traceback.print_exc()
     print_table(rows)
-    print(f"{len(rows) - 1} checks, {len(failed)} failed")
+    absent = sum(row[1] == "NOT RUN" for row in rows)
+    print(f"{len(rows) - 1} checks, {len(failed)} failed, {absent} not run")
     return bool(failed)
 
 
@@ -104,6 +106,7 @@ def main():
     parser.add_argument("--packages", default=str(ROOT / "target/packages"), help="the folder that scripts/package filled")
     parser.add_argument("--only", default="*", help="only checks that match this pattern")
     parser.add_argument("--from-source", action="store_true", help="also build the source distribution")
+    parser.add_argument("--shipped", action="store_true", help="judge them as packages for other machines, whatever the wheel's name says")
     parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/packages-cache"))
     conclude(judge, parser)

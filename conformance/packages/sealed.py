@@ -9,8 +9,10 @@ import subprocess
 import threading
 import time
 
-from programs import START, Unusable
+from programs import ROOT, START, Unusable
 
+# Where scripts/package installs its tools.
+TOOLS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "packaging/tools/bin"
 # For one command, in seconds.
 LIMIT = 300
 COMPILERS = ["cargo", "rustc", "cc", "gcc", "g++", "clang", "zig", "make", "ld"]
@@ -49,19 +51,19 @@ class Sealed:
         """What the command prints; raises with all that it said if it fails."""
         if found := [name for name in COMPILERS if shutil.which(name, path=self.environment["PATH"])]:
             raise Unusable(f"PATH of the check has {', '.join(found)}")
-        ended = subprocess.run(
-            [*(without_network() if offline else []), *map(str, command)],
-            cwd=folder or self.folder,
-            env=self.environment | environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-        )
-        if ended.returncode != 0:
-            said = (ended.stdout + ended.stderr).strip()
-            raise AssertionError(f"{' '.join(map(str, command))} ended with {ended.returncode}: {said[-3000:]}")
-        return ended.stdout.strip()
+        command = [*(without_network() if offline else []), *map(str, command)]
+        words = {"cwd": folder or self.folder, "env": self.environment | environment, "stdin": subprocess.DEVNULL}
+        process = subprocess.Popen(command, **words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True)
+        try:
+            said, complained = process.communicate(timeout=LIMIT)
+        except BaseException:
+            # With all that it has started.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        if process.returncode != 0:
+            raise AssertionError(f"{' '.join(command)} ended with {process.returncode}: {(said + complained).strip()[-3000:]}")
+        return said.strip()
 
     def start(self, *command, folder=None):
         return Group(list(map(str, command)), folder or self.folder, self.environment)

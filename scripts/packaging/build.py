@@ -72,6 +72,9 @@ class Build:
             options += ["--zig"]
         options += ["--compatibility", self.platform.wheel if self.zig else "linux"]
         self.environment |= {"MCP_TOOL_GATEWAY_BUNDLE": str(program), "MATURIN_PEP517_ARGS": " ".join(options)}
+        if self.zig:
+            # Maturin and cargo-zigbuild link by wrappers of their own: in one folder each would compile anew what the other has compiled.
+            self.environment["CARGO_TARGET_DIR"] = str(self.scratch / "wheel")
         self.backend("build_wheel")
         names = [name for wheel in self.out.glob("*.whl") for name in zipfile.ZipFile(wheel).namelist()]
         if not any(name.endswith(f".data/scripts/{self.platform.program}") for name in names):

@@ -136,7 +136,13 @@ describe("the program", () => {
     try {
       await symlink(binary, join(folder, "mcp-tool-gateway"));
       delete process.env["MCP_TOOL_GATEWAY_BIN"];
-      process.env["PATH"] = ["/nonexistent", folder].join(delimiter);
+      // The package's own launcher, which npm and npx put on the path.
+      const shims = join(home, "shims");
+      await mkdir(shims);
+      await symlink(launcher, join(shims, "mcp-tool-gateway"));
+      process.env["PATH"] = shims;
+      assert.throws(findBinary, /looking for the gateway's program/);
+      process.env["PATH"] = ["/nonexistent", shims, folder].join(delimiter);
       assert.equal(findBinary(), join(folder, "mcp-tool-gateway"));
       process.env["MCP_TOOL_GATEWAY_BIN"] = binary;
       assert.equal(findBinary(), binary);
