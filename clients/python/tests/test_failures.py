@@ -7,6 +7,7 @@ import gzip
 import signal
 import sys
 import threading
+import traceback
 from typing import Any
 
 import pytest
@@ -278,3 +279,60 @@ def test_a_key_is_sent_and_not_shown() -> None:
         client.health()
         assert "secret" not in repr(client)
     assert server.asked[0].headers["authorization"] == "Bearer secret"
+
+
+@both
+def test_a_header_of_the_caller_replaces_the_client_s_however_it_is_written(ask: Any) -> None:
+    mine = {"idempotency-key": "mine", "AUTHORIZATION": "Basic mine", "host": "mine.example", "content-TYPE": "application/json; mine=1", "X-Correlation-ID": "mine-1"}
+    with Scripted(answer({"result": {"content": []}})) as server:
+        ask(server.url, "call_tool", "default", "add", {}, headers=mine, timeout=5, max_retries=0)
+    names = [line.partition(b":")[0].lower() for line in server.heads[0].splitlines()[1:]]
+    assert sorted(names) == sorted(set(names)), names
+    assert {name.lower(): server.asked[0].headers[name.lower()] for name in mine} == {name.lower(): value for name, value in mine.items()}
+
+
+def test_headers_of_a_call_go_before_those_of_the_client() -> None:
+    with Scripted(answer({"ok": True})) as server:
+        with GatewayClient(server.url, api_key="key", headers={"X-One": "client"}) as client:
+            client.health(headers={"x-one": "call", "authorization": "Basic call"})
+    sent = [line.lower() for line in server.heads[0].splitlines() if line.lower().startswith((b"x-one", b"authorization"))]
+    assert sorted(sent) == [b"authorization: basic call", b"x-one: call"]
+
+
+@both
+@pytest.mark.parametrize("headers", [{"content-length": "3"}, {"Transfer-Encoding": "chunked"}, {"x-a\r\nb": "c"}, {"x a": "c"}, {"": "c"}, {"x-ü": "c"}])
+def test_headers_that_would_break_the_request_are_refused(ask: Any, headers: Any) -> None:
+    with Scripted(answer({"ok": True})) as server, pytest.raises(errors.InvalidRequestError, match="header"):
+        ask(server.url, "health", headers=headers, timeout=5, max_retries=0)
+    assert server.asked == []
+
+
+@both
+def test_the_correlation_id_of_an_error_is_the_one_that_was_sent(ask: Any) -> None:
+    with Scripted(close) as server, pytest.raises(errors.NetworkError) as caught:
+        ask(server.url, "health", max_retries=0, headers={"X-Correlation-ID": "mine-1"})
+    assert (server.asked[0].headers["x-correlation-id"], caught.value.correlation_id) == ("mine-1", "mine-1")
+
+
+SECRETS: dict[str, dict[str, Any]] = {
+    "a key": {"api_key": "sk-very-secret\n"},
+    "a header": {"headers": {"authorization": "Bearer sk-very-secret\u00fc"}},
+    "a password and a wrong port": {"url": "http://user:sk-very-secret@host:port"},
+    "a password with a hash": {"url": "http://user:#sk-very-secret@host"},
+    "a password with a question mark": {"url": "http://user:sk-very-secret?@host"},
+    "a query with an at sign": {"url": "http://host/?mail=a@b&key=sk-very-secret"},
+    "a password with a slash": {"url": "http://user:sk-very-secret/more@host:port"},
+    "a password and no scheme": {"url": "user:sk-very-secret@host"},
+    "a password and broken brackets": {"url": "http://user:sk-very-secret@[host"},
+    "a password that Unicode changes": {"url": "http://user:sk-very-secret\u2100@host"},
+    "a password that would be sent": {"url": "http://user:sk-very-secret@host"},
+    "a query": {"url": "http://host/?key=sk-very-secret"},
+    "a fragment": {"url": "http://host/#sk-very-secret"},
+}
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_no_error_shows_a_secret(kind: str) -> None:
+    with pytest.raises(errors.InvalidRequestError) as caught:
+        GatewayClient(**SECRETS[kind])
+    assert "sk-very-secret" not in "".join(traceback.format_exception(None, caught.value, None))

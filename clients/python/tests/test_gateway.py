@@ -112,8 +112,13 @@ def test_a_program_that_never_listens_is_ended(tmp_path: pathlib.Path) -> None:
     program = tmp_path / "silent"
     program.write_text("#!/bin/sh\necho waiting for nothing\nexec sleep 600\n")
     program.chmod(0o755)
-    with pytest.raises(GatewayStartError, match=r"did not listen within 0\.5 s; it said:\nwaiting for nothing"):
-        Gateway.start(binary=program, timeout=0.5)
+    with pytest.raises(GatewayStartError, match=r"did not listen within 0\.5 s; it said:\nwaiting for nothing") as caught:
+        Gateway.start(binary=program, timeout=0.5, arguments=["--key", "sk-very-secret"])
+    assert "sk-very-secret" not in str(caught.value)
+    program.write_text("#!/bin/sh\nexit 3\n")
+    with pytest.raises(GatewayStartError, match=r"silent serve` ended with status 3") as caught:
+        Gateway.start(binary=program, arguments=["--key", "sk-very-secret"])
+    assert "sk-very-secret" not in str(caught.value)
 
 
 def test_the_module_is_the_command() -> None:

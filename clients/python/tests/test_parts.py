@@ -125,6 +125,7 @@ def test_which_gemini_is_meant(monkeypatch: pytest.MonkeyPatch, imported: list[s
         ("http://localhost:8787", Address("http", "localhost", 8787, "")),
         ("http://[::1]:1/", Address("http", "::1", 1, "")),
         ("https://host/prefix/", Address("https", "host", 443, "/prefix")),
+        ("http://host/a b/ü/%20", Address("http", "host", 80, "/a%20b/%C3%BC/%20")),
     ],
 )
 def test_addresses(url: str, address: Address) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping
 from ._answers import Attempts, Metadata, Policy, error_of, http_error, read, with_metadata
 from ._events import Event, EventReader
 from ._http import Stream, Transport
-from ._requests import Address, Request, build, in_header
+from ._requests import Address, Request, build, merge_headers
 from .errors import GatewayError, InvalidAnswerError, InvalidRequestError, NetworkError
 
 JSON = ("application/json",)
@@ -47,9 +47,7 @@ class Core:
                 raise InvalidRequestError(f"{name}={value!r}: expected {least} or more")
         self.url = url
         self._policy = Policy(timeout, max_retries, retry_delay, retry_backoff, deadline)
-        self._headers = {name: in_header(name, value) for name, value in (headers or {}).items()}
-        if api_key is not None:
-            self._headers["Authorization"] = f"Bearer {in_header('Authorization', api_key)}"
+        self._headers = merge_headers(headers or {}, {} if api_key is None else {"Authorization": f"Bearer {api_key}"})
         self._bytes_for_boto3 = bytes_for_boto3
         self._transport = Transport(
             Address.parse(url), max_connections=max_connections, max_answer_bytes=max_answer_bytes, context=ssl_context
@@ -73,7 +71,7 @@ class Core:
             time.sleep(delay)
 
     def _build(self, name: str, given: Mapping[str, Any], body: Any, accept: str, keyed: bool = True) -> Request:
-        headers = {**self._headers, **(given.get("headers") or {})}
+        headers = merge_headers(self._headers, given.get("headers") or {})
         return build(name, {**given, "headers": headers}, body=body, accept=accept, keyed=keyed)
 
     def _open(self, request: Request, attempts: Attempts) -> Stream:

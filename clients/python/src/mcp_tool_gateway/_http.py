@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ._answers import Head, timed_out
-from ._requests import Address, Request
+from ._requests import Address, Request, header_in
 from .errors import AnswerTooLargeError, GatewayError, InvalidAnswerError, NetworkError, UnreachableError
 
 PIECE = 64 * 1024
@@ -146,7 +146,8 @@ class _Connection(http.client.HTTPConnection):
             self.timed.clock = clock
 
     def exchange(self, request: Request, target: str) -> http.client.HTTPResponse:
-        self.putrequest(request.method, target, skip_accept_encoding=True)
+        has_host = header_in(request.headers, "Host") is not None
+        self.putrequest(request.method, target, skip_host=has_host, skip_accept_encoding=True)
         for name, value in request.headers.items():
             self.putheader(name, value)
         if request.body is not None:

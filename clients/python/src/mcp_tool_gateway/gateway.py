@@ -177,6 +177,8 @@ class Output:
 
 def launch(command: list[str], environment: Mapping[str, str], timeout: float) -> tuple[subprocess.Popen[str], str]:
     """The running program and its address."""
+    # Not the arguments, which may hold keys.
+    shown = f"`{command[0]} serve`"
     try:
         process = subprocess.Popen(
             command,
@@ -202,9 +204,9 @@ def launch(command: list[str], environment: Mapping[str, str], timeout: float) -
     if output.ready.is_set():
         status = process.wait()
         output.thread.join(5)
-        raise GatewayStartError(f"{' '.join(command)} ended with status {status}; it said:\n{output.text.strip()}")
+        raise GatewayStartError(f"{shown} ended with status {status}; it said:\n{output.text.strip()}")
     end(process, 5)
-    raise GatewayStartError(f"{' '.join(command)} did not listen within {timeout:g} s; it said:\n{output.text.strip()}")
+    raise GatewayStartError(f"{shown} did not listen within {timeout:g} s; it said:\n{output.text.strip()}")
 
 
 def end(process: subprocess.Popen[str], timeout: float) -> None:
