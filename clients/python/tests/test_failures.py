@@ -11,7 +11,7 @@ import traceback
 from typing import Any
 
 import pytest
-from cases import CONFIG
+from cases import CONFIG, without_waiting
 from scripted import Scripted, answer, close, never, repeated, reset, then_close, unused_port
 
 from mcp_tool_gateway import AsyncGatewayClient, Gateway, GatewayClient, errors
@@ -168,6 +168,62 @@ def test_retry_after_is_waited_for(ask: Any) -> None:
         with pytest.raises(errors.OverloadedError, match="no time is left of deadline=5 s") as caught:
             ask(server.url, "health", retry_delay=0, deadline=5)
     assert (len(server.asked), caught.value.retry_after) == (1, 7)
+
+
+@pytest.mark.parametrize("asked_for", ["864000", "1" + "0" * 20, "9" * 400])
+def test_no_wait_is_longer_than_a_minute_because_the_gateway_asks(asked_for: str) -> None:
+    with Scripted(answer({"error": "busy"}, 503, retry_after=asked_for), answer({"ok": True})) as server, without_waiting() as delays:
+        with GatewayClient(server.url) as client:
+            assert client.health() == {"ok": True}
+    assert delays == [60]
+
+
+def test_a_wait_that_the_deadline_does_not_allow_is_not_begun() -> None:
+    with Scripted(answer({"error": "busy"}, 503, retry_after="864000")) as server, without_waiting() as delays, GatewayClient(server.url) as client:
+        with pytest.raises(errors.GatewayHttpError, match=r"busy; no time is left of deadline=100 s$"):
+            client.health(deadline=100)
+    assert delays == [60]
+
+
+def test_a_keyed_request_is_not_repeated_when_the_gateway_may_have_forgotten_the_key() -> None:
+    options: dict[str, Any] = {"retry_delay": 200, "retry_backoff": 1, "max_retries": 9}
+    fault = answer({"error": "msg"}, 502)
+    with Scripted(fault) as server, without_waiting() as delays, GatewayClient(server.url, **options) as client:
+        with pytest.raises(errors.GatewayHttpError, match=r"^Request failed after 3 attempts: Gateway HTTP 502: msg; .*9 minutes") as caught:
+            client.call_tool("default", "add", {})
+        assert (delays, len(server.asked), caught.value.attempts) == ([200, 200], 3, 3)
+        # A request without a key has the same effect however late it comes.
+        with pytest.raises(errors.GatewayHttpError, match="^Request failed after 10 attempts"):
+            client.health()
+
+
+def test_where_nothing_was_sent_no_key_is_too_old() -> None:
+    options: dict[str, Any] = {"retry_delay": 200, "retry_backoff": 1, "max_retries": 9}
+    with without_waiting() as delays, GatewayClient(f"http://127.0.0.1:{unused_port()}", **options) as client:
+        with pytest.raises(errors.UnreachableError, match="^Request failed after 10 attempts"):
+            client.call_tool("default", "add", {})
+    assert delays == [200] * 9
+
+
+def test_many_retries_do_not_overflow() -> None:
+    with Scripted(answer({"error": "msg"}, 500)) as server, without_waiting() as delays:
+        with GatewayClient(server.url, max_retries=1100, retry_delay=1e-9) as client, pytest.raises(errors.GatewayHttpError, match="after 1101 attempts"):
+            client.health()
+    assert max(delays) <= 24 * 3600
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"timeout": -5}, {"timeout": 0}, {"timeout": float("nan")}, {"timeout": float("inf")}, {"timeout": 1e10}, {"deadline": -1}, {"retry_delay": float("nan")}, {"retry_backoff": -2}],
+    ids=str,
+)
+def test_times_that_make_no_sense_are_refused(options: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=f"^{next(iter(options))}="):
+        GatewayClient(**options)
+    if options.keys() <= {"timeout", "deadline"}:
+        with Scripted(answer({"ok": True})) as server, GatewayClient(server.url, max_retries=0) as client, pytest.raises(errors.InvalidRequestError):
+            client.health(**options)
+        assert server.asked == []
 
 
 @both

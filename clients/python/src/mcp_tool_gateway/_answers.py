@@ -13,6 +13,11 @@ from .errors import CLASSES, GatewayError, GatewayHttpError, InvalidAnswerError,
 SETTLED = frozenset({"SERVER_ERROR", "RESULT_DROPPED", "TIMEOUT", "TOOL_ERROR", "CONVERSION_ERROR", "PERSONAL_DATA", "LIMIT_EXCEEDED"})
 REDIRECTED = ("text/plain", "text/html")
 SHOWN = 200
+# A proxy may ask for days, and nobody would know why the program stands still.
+LONGEST_RETRY_AFTER = 60
+LONGEST_DELAY = 24 * 3600
+# The gateway keeps keys for ten minutes; one is left for the way. Later the same request would run a second time.
+KEY_USED_FOR = 9 * 60
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,14 @@ class Policy:
     retry_backoff: float = 2
     deadline: float | None = None
 
+    def delay(self, failures: int, error: GatewayError, longest: float = LONGEST_DELAY) -> float:
+        """How long to wait after so many failures in a row, the last of which is the error."""
+        try:
+            delay = self.retry_delay * self.retry_backoff ** (failures - 1)
+        except OverflowError:
+            delay = longest
+        return max(min(delay, longest), min(error.retry_after or 0, LONGEST_RETRY_AFTER))
+
 
 class Attempts:
     """The attempts of one request. The clock is the caller's."""
@@ -170,25 +183,36 @@ class Attempts:
         self.deadline = deadline
         self.end = None if deadline is None else now + deadline
         self.made = 0
+        self.begun = now
+        # When the first attempt began that may have reached the gateway.
+        self.sent: float | None = None
 
     def begin(self, now: float) -> float | None:
         """How many seconds the next attempt may take; `None` for as long as it likes."""
         self.made += 1
+        self.begun = now
+        return self.left(self.timeout, now)
+
+    def left(self, timeout: float | None, now: float) -> float | None:
+        """The time, or what is left of the deadline if that is less."""
         left = None if self.end is None else max(0.0, self.end - now)
-        return min((one for one in (self.timeout, left) if one is not None), default=None)
+        return min((one for one in (timeout, left) if one is not None), default=None)
 
     def delay_after(self, error: GatewayError, now: float, replayed: bool = False) -> float:
         """How long to wait before the next attempt. Raises the error where there is none."""
         if error.correlation_id is None:
             error.correlation_id = self.request.correlation_id
+        if self.sent is None and not isinstance(error, UnreachableError):
+            self.sent = self.begun
         if not self.may_succeed(error, replayed):
             raise error.after(self.made) if self.made > 1 else error
         if self.made > self.policy.max_retries:
             raise error.after(self.made)
-        delay = self.policy.retry_delay * self.policy.retry_backoff ** (self.made - 1)
-        delay = max(delay, error.retry_after or 0)
+        delay = self.policy.delay(self.made, error)
         if self.end is not None and now + delay >= self.end:
             raise error.after(self.made, f"; no time is left of deadline={self.deadline:g} s")
+        if self.request.is_keyed and self.sent is not None and now + delay >= self.sent + KEY_USED_FOR:
+            raise error.after(self.made, f"; a request with an idempotency key is not repeated later than {KEY_USED_FOR // 60} minutes after it was sent first")
         return delay
 
     def may_succeed(self, error: GatewayError, replayed: bool) -> bool:

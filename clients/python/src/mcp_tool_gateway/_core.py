@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping
 from ._answers import Attempts, Metadata, Policy, error_of, http_error, read, with_metadata
 from ._events import Event, EventReader
 from ._http import Stream, Transport
-from ._requests import Address, Request, build, merge_headers
+from ._requests import Address, Request, build, check_time, merge_headers
 from .errors import GatewayError, InvalidAnswerError, InvalidRequestError, NetworkError
 
 JSON = ("application/json",)
@@ -42,9 +42,17 @@ class Core:
         ssl_context: ssl.SSLContext | None = None,
         bytes_for_boto3: bool | None = None,
     ) -> None:
-        for name, value, least in (("max_retries", max_retries, 0), ("retry_delay", retry_delay, 0), ("max_connections", max_connections, 1)):
-            if value < least:
+        for name, value, least in (
+            ("max_retries", max_retries, 0),
+            ("retry_delay", retry_delay, 0),
+            ("retry_backoff", retry_backoff, 0),
+            ("max_connections", max_connections, 1),
+        ):
+            # So that a NaN fails, too.
+            if not value >= least:
                 raise InvalidRequestError(f"{name}={value!r}: expected {least} or more")
+        check_time("timeout", timeout)
+        check_time("deadline", deadline)
         self.url = url
         self._policy = Policy(timeout, max_retries, retry_delay, retry_backoff, deadline)
         self._headers = merge_headers(headers or {}, {} if api_key is None else {"Authorization": f"Bearer {api_key}"})

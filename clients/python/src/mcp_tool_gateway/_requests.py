@@ -20,6 +20,8 @@ SAFE_METHODS = frozenset({"GET", "PUT", "DELETE"})
 # PUT of a registered tool and DELETE have the same effect twice, but the end of a session of MCP is not asked for twice.
 NOT_REPEATED = frozenset({"deleteMcp", "deleteMcpGroup", "getMcp", "getMcpGroup", "getMcpEvents", "getMcpGroupEvents"})
 CLIENT_OPTIONS = ("timeout", "deadline", "headers")
+# More than 24 days are more milliseconds than sockets take.
+LONGEST_TIME = 2_000_000
 # What a path may have besides letters and digits; `%` because it may be encoded already.
 IN_PATH = "/%:@!$&'()*+,;=~-._"
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -89,6 +91,13 @@ def header_in(headers: Mapping[str, str], wanted: str) -> str | None:
     return next((value for name, value in headers.items() if name.lower() == wanted.lower()), None)
 
 
+def check_time(name: str, value: float | None) -> float | None:
+    """`timeout` or `deadline`, if it is a time; a deadline may have passed already."""
+    if value is not None and not (0 < value <= LONGEST_TIME or (value == 0 and name == "deadline")):
+        raise InvalidRequestError(f"{name}={value!r}: expected seconds, more than 0 and at most {LONGEST_TIME}, or None for no limit")
+    return value
+
+
 def encode(value: Any) -> bytes:
     """A body as JSON."""
     try:
@@ -147,8 +156,8 @@ def build(name: str, given: Mapping[str, Any], *, body: Any = None, accept: str 
         may_repeat=repeats,
         is_keyed=is_keyed,
         correlation_id=header_in(headers, "x-correlation-id") or correlation_id,
-        timeout=options.get("timeout"),
-        deadline=options.get("deadline"),
+        timeout=check_time("timeout", options.get("timeout")),
+        deadline=check_time("deadline", options.get("deadline")),
     )
 
 
