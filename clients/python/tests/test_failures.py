@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
+import json
 import signal
+import socket
 import sys
 import threading
 import traceback
+import types
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,14 +24,40 @@ from mcp_tool_gateway import AsyncGatewayClient, Gateway, GatewayClient, errors
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
+def nothing(*_: Any) -> None:
+    """What is done about an event."""
+
+
 def sync(url: str, method: str, *arguments: Any, **options: Any) -> Any:
     with GatewayClient(url, **options) as client:
+        if method == "watched":
+            return client.call_tool("default", "add", {}, on_event=nothing)
+        if method == "chatted":
+            return list(client.chat("hello", stream=True))
+        if method == "waiting_for_the_pool":
+            # The only connection is taken by a request that is not answered.
+            threading.Thread(target=client.health, kwargs={"timeout": 5}, daemon=True).start()
+            while not client._transport.free._value == 0:  # type: ignore[attr-defined]
+                pass
+            return client.connect_server(*arguments)
         return getattr(client, method)(*arguments)
 
 
 def asynchronous(url: str, method: str, *arguments: Any, **options: Any) -> Any:
     async def run() -> Any:
         async with AsyncGatewayClient(url, **options) as client:
+            if method == "watched":
+                return await client.call_tool("default", "add", {}, on_event=nothing)
+            if method == "chatted":
+                return [chunk async for chunk in client.chat("hello", stream=True)]
+            if method == "waiting_for_the_pool":
+                task = asyncio.ensure_future(client.health(timeout=5))
+                await asyncio.sleep(0.1)
+                try:
+                    return await client.connect_server(*arguments)
+                finally:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
             return await getattr(client, method)(*arguments)
 
     return asyncio.run(run())
@@ -278,6 +309,209 @@ def test_streams_that_break_are_errors() -> None:
         with pytest.raises(errors.CallTimeoutError, match="^Gateway HTTP 504: gone$"):
             client.call_tool("default", "add", {}, on_event=lambda *_: None)
     assert "idempotency-key" not in server.asked[0].headers
+
+
+@both
+@pytest.mark.parametrize("options", [{"deadline": 0.3}, {"deadline": 0.3, "timeout": None}, {"timeout": 0.3}], ids=str)
+def test_a_stream_with_signs_of_life_is_bounded(ask: Any, options: Any) -> None:
+    """Each piece comes in time; the deadline is for the whole, and the timeout for each piece."""
+
+    def drip(connection: Any) -> None:
+        connection.sendall(EVENT_STREAM)
+        for _ in range(100):
+            connection.sendall(b": alive\n\n")
+            threading.Event().wait(0.02)
+        connection.sendall(b'event: result\ndata: {"result": {"content": []}}\n\n')
+
+    given = {"max_retries": 0, **options}
+    with Scripted(drip) as server:
+        if "deadline" not in options:
+            assert ask(server.url, "watched", **given) == {"content": []}
+            return
+        with pytest.raises(errors.RequestTimeoutError, match=r"no time is left of deadline=0\.3 s$"):
+            ask(server.url, "watched", **given)
+
+
+@both
+@pytest.mark.parametrize("options", [{"deadline": 0.3}, {"timeout": 0.3}, {"deadline": 0.3, "timeout": None}], ids=str)
+def test_a_body_beside_a_stream_is_bounded(ask: Any, options: Any) -> None:
+    """An error, or a whole answer, that begins and does not end."""
+    for head in (b"HTTP/1.1 500 No\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n", HEAD + b"content-length: 9\r\n\r\n"):
+
+        def stall(connection: Any, head: bytes = head) -> None:
+            connection.sendall(head)
+            never(connection)
+
+        with Scripted(stall) as server, pytest.raises(errors.RequestTimeoutError):
+            ask(server.url, "watched", **{"max_retries": 0, **options})
+
+
+@both
+def test_a_whole_answer_instead_of_a_stream_is_the_result(ask: Any) -> None:
+    """The tool has run: a proxy without streams must not cost its result."""
+    result = {"content": [{"type": "text", "text": "42"}]}
+    with Scripted(answer({"result": result})) as server:
+        assert ask(server.url, "watched") == result
+    with Scripted(answer({"id": "1", "choices": []})) as server:
+        assert ask(server.url, "chatted") == [{"id": "1", "choices": []}]
+    with Scripted(answer({"error": {"message": "why", "code": "MODEL_ERROR"}})) as server, pytest.raises(errors.ModelError, match="why"):
+        ask(server.url, "chatted")
+
+
+@both
+@pytest.mark.parametrize("status", ["INTERNAL", None, -1, [], True], ids=str)
+def test_an_error_event_may_say_anything(ask: Any, status: Any) -> None:
+    for data in (json.dumps({"error": "gone", "status": status}), '"gone"', "gone"):
+        with Scripted(then_close(EVENT_STREAM + b"event: error\ndata: " + data.encode() + b"\n\n")) as server:
+            for method in ("watched", "chatted"):
+                with pytest.raises(errors.GatewayHttpError, match="^Gateway HTTP 500: gone$") as caught:
+                    ask(server.url, method)
+                assert caught.value.correlation_id == server.asked[-1].headers["x-correlation-id"]
+
+
+@both
+@pytest.mark.parametrize("timeout", [0.3, None], ids=str)
+def test_a_wait_for_a_connection_is_no_wait_for_an_answer(ask: Any, timeout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was sent, so that every request may be sent again."""
+    monkeypatch.setattr("mcp_tool_gateway._clock.WITHOUT_TIMEOUT", 0.3)
+    with full_backlog() as url, pytest.raises(errors.UnreachableError, match=r"no connection within 0\.3 s; is the gateway running\?"):
+        ask(url, "connect_server", "default", timeout=timeout, max_retries=0)
+    with Scripted(never) as server, pytest.raises(errors.UnreachableError, match="all 1 connections are in use"):
+        ask(server.url, "waiting_for_the_pool", "default", timeout=timeout, max_retries=0, max_connections=1)
+
+
+@contextlib.contextmanager
+def full_backlog() -> Iterator[str]:
+    """The address of a listener that takes no more connections."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        waiting = []
+        for _ in range(4):
+            one = socket.socket()
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+            waiting.append(one)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        for one in waiting:
+            one.close()
+
+
+EVENT_STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+ENTRY = b'id: 7\ndata: {"id": 7}\n\n'
+
+
+def followed(url: str, count: int, **options: Any) -> list[Any]:
+    with GatewayClient(url, timeout=5) as client:
+        entries = client.logs(follow=True, **options)
+        return [next(entries) for _ in range(count)]
+
+
+def followed_in_a_task(url: str, count: int, **options: Any) -> list[Any]:
+    async def run() -> list[Any]:
+        async with AsyncGatewayClient(url, timeout=5) as client:
+            seen: list[Any] = []
+            async for entry in client.logs(follow=True, **options):
+                seen.append(entry)
+                if len(seen) == count:
+                    break
+            return seen
+
+    async def at_once(delay: float) -> None:
+        waits.append(delay)
+
+    waits: list[float] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mcp_tool_gateway._async_core.asyncio", types.SimpleNamespace(sleep=at_once))
+        return asyncio.run(run())
+
+
+following = pytest.mark.parametrize("follow", [followed, followed_in_a_task], ids=["sync", "async"])
+
+
+@following
+@pytest.mark.parametrize(
+    ("body", "error", "text"),
+    [
+        ({"error": "the log cannot be read"}, errors.GatewayHttpError, "Gateway HTTP 500: the log cannot be read"),
+        ({"error": "gone", "code": "STORE_ERROR", "status": 503}, errors.StoreError, "Gateway HTTP 503: gone"),
+        ({"error": "gone", "status": "INTERNAL"}, errors.GatewayHttpError, "Gateway HTTP 500: gone"),
+        ("gone", errors.GatewayHttpError, "Gateway HTTP 500: gone"),
+    ],
+    ids=str,
+)
+def test_an_error_event_ends_following(follow: Any, body: Any, error: Any, text: str) -> None:
+    event = b"event: error\ndata: " + json.dumps(body).encode() + b"\n\n"
+    with Scripted(then_close(EVENT_STREAM + ENTRY + event)) as server, without_waiting(), pytest.raises(error) as caught:
+        follow(server.url, 2)
+    assert (str(caught.value), len(server.asked)) == (text, 1)
+    assert caught.value.correlation_id == server.asked[0].headers["x-correlation-id"]
+
+
+@following
+def test_a_stream_whose_entries_have_no_ids_is_not_resumed(follow: Any) -> None:
+    with Scripted(then_close(EVENT_STREAM + b'data: {"tool": "add"}\n\n')) as server, without_waiting():
+        assert follow(server.url, 1, source="server") == [{"tool": "add"}]
+        with pytest.raises(errors.NetworkError, match="^Network error: the stream ended; its entries have no ids, so that it cannot be resumed$"):
+            follow(server.url, 2, source="server")
+    assert len(server.asked) == 2
+
+
+@following
+def test_following_waits_for_a_gateway_that_is_away(follow: Any) -> None:
+    away = [close, answer({"error": "starting"}, 503), answer(b"Bad Gateway", 502, content_type="text/html"), then_close(EVENT_STREAM)]
+    steps = [then_close(EVENT_STREAM + ENTRY), *away * 5, then_close(EVENT_STREAM + b'id: 8\ndata: {"id": 8}\n\n')]
+    with Scripted(*steps) as server, without_waiting() as delays:
+        assert follow(server.url, 2) == [{"id": 7}, {"id": 8}]
+    assert {asked.headers.get("last-event-id") for asked in server.asked[1:]} == {"7"}
+    if follow is followed:
+        assert delays == [1, 2, 4, 8] + [10] * 17
+
+
+@following
+def test_following_ends_when_the_gateway_refuses(follow: Any) -> None:
+    with Scripted(then_close(EVENT_STREAM + ENTRY), answer({"error": "no", "code": "UNAUTHORIZED"}, 401)) as server, without_waiting():
+        with pytest.raises(errors.UnauthorizedError, match="Gateway HTTP 401: no$"):
+            follow(server.url, 2)
+    with Scripted(then_close(EVENT_STREAM + ENTRY), answer({"ok": True})) as server, without_waiting(), pytest.raises(errors.InvalidAnswerError):
+        follow(server.url, 2)
+
+
+@following
+def test_following_begins_as_other_requests_do(follow: Any) -> None:
+    with Scripted(close) as server, without_waiting(), pytest.raises(errors.NetworkError, match="^Request failed after 4 attempts: "):
+        follow(server.url, 1)
+
+
+def test_following_always_waits_before_it_asks_again() -> None:
+    steps = [then_close(EVENT_STREAM + b"id: %d\ndata: {}\n\n" % number) for number in range(5)]
+    with Scripted(*steps) as server, without_waiting() as delays:
+        assert len(followed(server.url, 5)) == 5
+        assert delays == [1] * 4
+    with Scripted(*steps) as server, without_waiting() as delays, GatewayClient(server.url, retry_delay=0) as client:
+        entries = client.logs(follow=True)
+        assert [next(entries) for _ in range(5)] == [{}] * 5
+        assert delays == [0.1] * 4
+
+
+def test_a_deadline_bounds_each_break_of_following() -> None:
+    with Scripted(then_close(EVENT_STREAM + ENTRY), close) as server, without_waiting() as delays:
+        with pytest.raises(errors.NetworkError, match="no time is left of deadline=20 s"):
+            followed(server.url, 2, deadline=20)
+    assert delays == [1, 2, 4, 8]
+
+
+@following
+@pytest.mark.parametrize("data", [b"{broken", b"5", b"null", b'"x"', b"[1]"])
+def test_an_entry_that_cannot_be_read_is_an_error(follow: Any, data: bytes) -> None:
+    with Scripted(then_close(EVENT_STREAM + b"id: 1\ndata: " + data + b"\n\n")) as server, without_waiting(), pytest.raises(errors.StreamError):
+        follow(server.url, 1)
+
+
+@following
+def test_events_of_a_newer_gateway_are_passed_over(follow: Any) -> None:
+    with Scripted(then_close(EVENT_STREAM + b"event: later\ndata: {}\n\n" + ENTRY)) as server, without_waiting():
+        assert follow(server.url, 1) == [{"id": 7}]
 
 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])

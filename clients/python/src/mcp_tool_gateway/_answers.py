@@ -16,6 +16,9 @@ SHOWN = 200
 # A proxy may ask for days, and nobody would know why the program stands still.
 LONGEST_RETRY_AFTER = 60
 LONGEST_DELAY = 24 * 3600
+# Between attempts to resume a stream: a gateway that starts again is there within seconds, and one that ends each stream at once is not to be flooded.
+SHORTEST_BREAK = 0.1
+LONGEST_BREAK = 10
 # The gateway keeps keys for ten minutes; one is left for the way. Later the same request would run a second time.
 KEY_USED_FOR = 9 * 60
 
@@ -153,6 +156,14 @@ def error_of(members: Mapping[str, Any], status: int, correlation_id: str, other
     )
 
 
+def event_error(value: Any, correlation_id: str) -> GatewayHttpError:
+    """The error that an event of a stream says, whatever its value is."""
+    members = value if isinstance(value, dict) else {"error": value}
+    status = members.get("status")
+    # Compared by type, since true is an int as well.
+    return error_of(members, status if type(status) is int and status > 0 else 500, correlation_id, "no reason given")
+
+
 @dataclass(frozen=True)
 class Policy:
     """How often a request is sent, and how long all of it may take."""
@@ -210,10 +221,27 @@ class Attempts:
             raise error.after(self.made)
         delay = self.policy.delay(self.made, error)
         if self.end is not None and now + delay >= self.end:
-            raise error.after(self.made, f"; no time is left of deadline={self.deadline:g} s")
+            raise self.late(error)
         if self.request.is_keyed and self.sent is not None and now + delay >= self.sent + KEY_USED_FOR:
             raise error.after(self.made, f"; a request with an idempotency key is not repeated later than {KEY_USED_FOR // 60} minutes after it was sent first")
         return delay
+
+    def delay_before_resuming(self, error: GatewayError, now: float) -> float:
+        """How long to wait before a stream that broke is asked for again, without end unless there is a deadline. Raises the error where it is no use."""
+        self.made += 1
+        if not self.may_succeed(error, replayed=False):
+            raise error
+        delay = max(SHORTEST_BREAK, self.policy.delay(self.made, error, LONGEST_BREAK))
+        if self.end is not None and now + delay >= self.end:
+            raise self.late(error)
+        return delay
+
+    def late(self, error: GatewayError) -> GatewayError:
+        """The error, saying that it is the deadline that ends the request."""
+        return error.after(self.made, f"; no time is left of deadline={self.deadline:g} s")
+
+    def is_late(self, now: float) -> bool:
+        return self.end is not None and now >= self.end
 
     def may_succeed(self, error: GatewayError, replayed: bool) -> bool:
         if isinstance(error, UnreachableError):
@@ -222,6 +250,10 @@ class Attempts:
             return self.request.may_repeat
         is_fault = isinstance(error, GatewayHttpError) and (error.status or 0) >= 500
         return is_fault and self.request.may_repeat and not replayed and error.code not in SETTLED
+
+
+def pool_is_full(max_connections: int) -> UnreachableError:
+    return UnreachableError(f"Network error: all {max_connections} connections are in use; raise max_connections= or close streams")
 
 
 def timed_out(seconds: float | None) -> RequestTimeoutError:

@@ -26,6 +26,19 @@ class Event:
             raise StreamError(f"an event of the stream is no JSON: {error}; it begins with {self.data[:200]!r}") from error
 
 
+    def json_or_text(self) -> Any:
+        try:
+            return self.json()
+        except StreamError:
+            return self.data
+
+    def object(self) -> Any:
+        value = self.json()
+        if not isinstance(value, dict):
+            raise StreamError(f"an event of the stream is not a JSON object; it begins with {self.data[:200]!r}")
+        return value
+
+
 class EventReader:
     """Bytes in, events out. An event that the stream breaks off in is dropped, as the specification has it."""
 

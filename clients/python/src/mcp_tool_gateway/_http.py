@@ -9,35 +9,16 @@ import select
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
-from ._answers import Head, timed_out
+from ._answers import Head, pool_is_full, timed_out
+from ._clock import Clock
 from ._requests import Address, Request, header_in
 from .errors import AnswerTooLargeError, GatewayError, InvalidAnswerError, NetworkError, UnreachableError
 
 PIECE = 64 * 1024
 HEAD_LIMIT = 256 * 1024
-
-
-class Clock:
-    """What is left of an attempt. `None` has no end."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds
-        self.end = None if seconds is None else time.monotonic() + seconds
-
-    def restart(self, seconds: float) -> None:
-        self.seconds, self.end = seconds, time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        if self.end is None:
-            return None
-        left = self.end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
 
 
 class _TimedSocket:
@@ -130,11 +111,11 @@ class _Connection(http.client.HTTPConnection):
         self.timed: _TimedSocket | None = None
 
     def connect_within(self, clock: Clock) -> None:
-        connected = socket.create_connection((self.host, self.port), clock.left())
+        connected = socket.create_connection((self.host, self.port), clock.left_to_connect())
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.context:
-                connected.settimeout(clock.left())
+                connected.settimeout(clock.left_to_connect())
                 connected = self.context.wrap_socket(connected, server_hostname=self.host)
         except BaseException:
             connected.close()
@@ -213,11 +194,11 @@ class Transport:
         if self.closed:
             raise GatewayError("this client is closed")
         try:
-            left = clock.left()
+            left = clock.left_to_connect()
         except TimeoutError:
             left = 0
         if not self.free.acquire(timeout=left):
-            raise UnreachableError(f"Network error: all {self.max_connections} connections are in use; raise max_connections= or close streams")
+            raise pool_is_full(self.max_connections)
         with self.lock:
             if self.process != os.getpid():
                 # A forked process must not talk on its parent's connections.
@@ -261,12 +242,12 @@ class Stream:
         self.head = Head(response.status, headers)
         self.open = True
 
-    def pieces(self, seconds: float | None = None) -> Iterator[bytes]:
-        """The body as it comes; with `seconds`, each piece has that time."""
+    def pieces(self, patience: Callable[[], float | None] | None = None) -> Iterator[bytes]:
+        """The body as it comes, in the time of the attempt; with `patience`, each piece has the time that this gives for it."""
         while True:
-            if seconds is not None:
+            if patience is not None:
                 # The socket is shared with the response, also where the connection has given it away.
-                self.clock.restart(seconds)
+                self.clock.restart(patience())
             with _reading(self.clock):
                 piece = self.response.read1(PIECE)
                 if not piece and self.response.length:
@@ -307,7 +288,7 @@ class _connecting:
 
     def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
         if isinstance(error, OSError):
-            reason = f"no connection within {self.clock.seconds:g} s" if isinstance(error, TimeoutError) else (error.strerror or str(error))
+            reason = f"no connection within {self.clock.seconds_to_connect:g} s" if isinstance(error, TimeoutError) else (error.strerror or str(error))
             raise UnreachableError(f"Network error: {self.address}: {reason}; is the gateway running?") from error
 
 

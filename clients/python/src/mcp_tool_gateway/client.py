@@ -331,7 +331,7 @@ class GatewayClient(Core):
     def mcp_stream(self, group: str | None = None, **options: Unpack[t.GetMcpOptions]) -> Iterator[Event]:
         """What the gateway says by itself in a session of MCP."""
         name, where = ("getMcp", {}) if group is None else ("getMcpGroup", {"group": group})
-        return self._events(name, {**where, **options}, ends=False)
+        return self._events(self._stream_request(name, {**where, **options}), ends=False)
 
     def end_mcp_session(self, mcp_session_id: str, group: str | None = None, **options: Unpack[t.CallOptions]) -> None:
         name, where = ("deleteMcp", {}) if group is None else ("deleteMcpGroup", {"group": group})
@@ -340,7 +340,7 @@ class GatewayClient(Core):
     def mcp_events(self, group: str | None = None, **options: Unpack[t.CallOptions]) -> Iterator[Event]:
         """The stream of MCP's older HTTP transport; its first event has the address for `mcp_send`."""
         name, where = ("getMcpEvents", {}) if group is None else ("getMcpGroupEvents", {"group": group})
-        return self._events(name, {**where, **options}, ends=False)
+        return self._events(self._stream_request(name, {**where, **options}), ends=False)
 
     def mcp_send(self, message: Any, session_id: str, group: str | None = None, **options: Unpack[t.CallOptions]) -> Any:
         """Sends one message by MCP's older HTTP transport; the answer comes on the stream."""
