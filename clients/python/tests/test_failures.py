@@ -36,8 +36,13 @@ def sync(url: str, method: str, *arguments: Any, **options: Any) -> Any:
             return list(client.chat("hello", stream=True))
         if method == "waiting_for_the_pool":
             # The only connection is taken by a request that is not answered.
-            threading.Thread(target=client.health, kwargs={"timeout": 5}, daemon=True).start()
-            while not client._transport.free._value == 0:  # type: ignore[attr-defined]
+
+            def occupy() -> None:
+                with contextlib.suppress(errors.GatewayError):
+                    client.health(timeout=5)
+
+            threading.Thread(target=occupy, daemon=True).start()
+            while client._transport.free._value > 0:
                 pass
             return client.connect_server(*arguments)
         return getattr(client, method)(*arguments)
@@ -120,14 +125,87 @@ GARBAGE: dict[str, tuple[Any, type[errors.GatewayError], str]] = {
 }
 
 
+# One of each kind: an object, the result within an object, text or JSON, and a list.
+METHODS: dict[str, tuple[Any, ...]] = {
+    "health": (),
+    "execute": ("gemini", {"name": "add"}),
+    "call_tool": ("default", "add", {}),
+    "watched": (),
+    "route": ({"name": "add"},),
+    "logs": (),
+}
+
+
 @both
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", GARBAGE)
-def test_garbage(ask: Any, kind: str) -> None:
+def test_garbage(ask: Any, method: str, kind: str) -> None:
     step, error, text = GARBAGE[kind]
     with Scripted(step) as server, pytest.raises(error) as caught:
-        ask(server.url, "health", max_retries=0, max_answer_bytes=65536, timeout=20)
-    assert text in str(caught.value)
+        ask(server.url, method, *METHODS[method], max_retries=0, max_answer_bytes=65536, timeout=20)
+    assert text in str(caught.value) or (method in ("route", "watched") and "expected" in str(caught.value))
     assert caught.value.correlation_id == server.asked[0].headers["x-correlation-id"]
+
+
+WRONG_JSON: dict[str, Any] = {"null": None, "a list": [1], "a text": "x", "a number": 5, "a boolean": True}
+
+
+@both
+@pytest.mark.parametrize("method", [*METHODS, "get_tools", "mcp", "conversations", "tools"])
+@pytest.mark.parametrize("kind", WRONG_JSON)
+def test_json_of_another_kind_is_garbage(ask: Any, method: str, kind: str) -> None:
+    if kind == "a list" and method in ("route", "logs", "get_tools", "mcp", "conversations"):
+        return
+    given = METHODS.get(method, ({"x": 1},) if method == "mcp" else ("openai",) if method == "get_tools" else ())
+    with Scripted(answer(WRONG_JSON[kind])) as server, pytest.raises(errors.InvalidAnswerError, match="expected a JSON (object|list)") as caught:
+        ask(server.url, method, *given, max_retries=0)
+    assert (caught.value.status, caught.value.correlation_id) == (200, server.asked[0].headers["x-correlation-id"])
+
+
+@both
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("status", [202, 204, 205])
+def test_no_content_is_garbage(ask: Any, method: str, status: int) -> None:
+    with Scripted(then_close(b"HTTP/1.1 %d Said\r\n\r\n" % status)) as server, pytest.raises(errors.InvalidAnswerError, match="no content|no content type") as caught:
+        ask(server.url, method, *METHODS[method], max_retries=0)
+    assert (caught.value.status, caught.value.correlation_id) == (status, server.asked[0].headers["x-correlation-id"])
+
+
+@both
+@pytest.mark.parametrize(
+    "body",
+    [{"results": 5}, {"results": None}, {"results": [5]}, {"results": ["x"]}, {"provider": "bedrock", "messages": 5}, {"provider": "bedrock", "messages": [{"bytes": "!"}]}],
+    ids=str,
+)
+def test_results_that_are_none_are_garbage(ask: Any, body: Any) -> None:
+    with Scripted(answer(body)) as server, pytest.raises(errors.InvalidAnswerError) as caught:
+        ask(server.url, "execute", "bedrock", {"name": "add"}, max_retries=0, bytes_for_boto3=True)
+    assert caught.value.correlation_id == server.asked[0].headers["x-correlation-id"]
+
+
+@both
+@pytest.mark.parametrize("body", [{}, {"messages": 5}, {"messages": [{"bytes": "!"}]}], ids=str)
+def test_a_history_that_is_none_is_garbage(ask: Any, body: Any) -> None:
+    with Scripted(answer(body)) as server, pytest.raises(errors.InvalidAnswerError):
+        ask(server.url, "history", "openai", "bedrock", [], max_retries=0, bytes_for_boto3=True)
+
+
+@both
+def test_what_has_no_answer_gives_none(ask: Any) -> None:
+    with Scripted(b"HTTP/1.1 204 No\r\n\r\n") as server:
+        assert ask(server.url, "unregister_tool", "x") is None
+        assert ask(server.url, "end_mcp_session", "x") is None
+    with Scripted(answer(b"", 202)) as server:
+        assert ask(server.url, "mcp", {"method": "notifications/initialized"}) is None
+        assert ask(server.url, "mcp_send", {"method": "x"}, "session") is None
+
+
+@both
+@pytest.mark.parametrize("value", [{"a": 1}, [1], "<result/>"], ids=str)
+def test_what_route_gives_is_kept(ask: Any, value: Any) -> None:
+    step = answer(value.encode(), content_type="application/xml") if isinstance(value, str) else answer(value)
+    with Scripted(step) as server:
+        assert ask(server.url, "route", {"x": 1}) == value
 
 
 @both
@@ -178,7 +256,7 @@ def test_a_deadline_holds_over_all_attempts(ask: Any) -> None:
         with pytest.raises(errors.GatewayHttpError, match="Gateway HTTP 500: msg; no time is left of deadline=5 s$") as caught:
             ask(server.url, "health", deadline=5, retry_delay=0.001, retry_backoff=100_000)
     assert (len(server.asked), caught.value.attempts) == (2, 2)
-    with Scripted(never) as server, pytest.raises(errors.RequestTimeoutError, match="within 0.2 s"):
+    with Scripted(never) as server, pytest.raises(errors.RequestTimeoutError, match=r"within 0\.[12]\d* s.*no time is left"):
         ask(server.url, "health", timeout=60, deadline=0.2, max_retries=3, retry_delay=1)
     assert len(server.asked) == 1
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from ._requests import Request
 from .errors import CLASSES, GatewayError, GatewayHttpError, InvalidAnswerError, NetworkError, RequestTimeoutError, UnreachableError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 # With these codes the tool ran, or the same request fails again.
 SETTLED = frozenset({"SERVER_ERROR", "RESULT_DROPPED", "TIMEOUT", "TOOL_ERROR", "CONVERSION_ERROR", "PERSONAL_DATA", "LIMIT_EXCEEDED"})
 REDIRECTED = ("text/plain", "text/html")
 SHOWN = 200
+Kinds: TypeAlias = "tuple[type, ...]"
+# What an answer in JSON may be.
+OBJECT: Kinds = (dict,)
+LIST: Kinds = (list,)
+OBJECT_OR_LIST: Kinds = (dict, list)
 # A proxy may ask for days, and nobody would know why the program stands still.
 LONGEST_RETRY_AFTER = 60
 LONGEST_DELAY = 24 * 3600
@@ -106,7 +114,26 @@ def parse_json(body: bytes, request: Request, head: Head) -> Any:
         raise InvalidAnswerError(text, status=head.status, correlation_id=head.about(request).correlation_id) from error
 
 
-def read(request: Request, head: Head, body: bytes, accepts: tuple[str, ...]) -> Any:
+def parse_as(kinds: Kinds, body: bytes, request: Request, head: Head) -> Any:
+    """The JSON of a body, if it is of one of the kinds."""
+    value = parse_json(body, request, head)
+    if not isinstance(value, kinds):
+        text = f"{request.method} {request.target}: expected {name_of(kinds)}, got {excerpt(body)}; is a gateway at this URL?"
+        raise InvalidAnswerError(text, status=head.status, correlation_id=head.about(request).correlation_id)
+    return value
+
+
+def name_of(kinds: Kinds) -> str:
+    return "a JSON " + " or ".join("object" if kind is dict else "list" for kind in kinds)
+
+
+def unexpected(answer: Any, text: str) -> InvalidAnswerError:
+    """The error of an answer whose members are not what they should be."""
+    about = metadata(answer)
+    return InvalidAnswerError(f"{text}; is a gateway at this URL?", status=about.status, correlation_id=about.correlation_id)
+
+
+def read(request: Request, head: Head, body: bytes, accepts: tuple[str, ...], kinds: Kinds = OBJECT, *, may_be_empty: bool = False) -> Any:
     """The value of an answer, or its error. Of a redirection that is asked for, it is the address."""
     if head.status == 302 and accepts == REDIRECTED:
         return with_metadata(head.headers.get("location", ""), head.about(request))
@@ -114,14 +141,17 @@ def read(request: Request, head: Head, body: bytes, accepts: tuple[str, ...]) ->
         raise http_error(request, head, body)
     about = head.about(request)
     if head.status in (202, 204, 205) and not body:
-        return None
+        if may_be_empty:
+            return None
+        text = f"{request.method} {request.target}: expected {' or '.join(accepts)}, got status {head.status} with no content; is a gateway at this URL?"
+        raise InvalidAnswerError(text, status=head.status, correlation_id=about.correlation_id)
     media = head.media_type()
     if media not in accepts:
         expected = " or ".join(accepts)
         text = f"{request.method} {request.target}: expected {expected}, got {media or 'no content type'} with {excerpt(body)}; is a gateway at this URL?"
         raise InvalidAnswerError(text, status=head.status, correlation_id=about.correlation_id)
     if media == "application/json":
-        return with_metadata(parse_json(body, request, head), about)
+        return with_metadata(parse_as(kinds, body, request, head), about)
     return with_metadata(body.decode("utf-8", "replace"), about)
 
 

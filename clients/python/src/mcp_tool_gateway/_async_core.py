@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator
 from typing import Any, Callable, Mapping
 
-from ._answers import Attempts, Metadata, Policy, event_error, excerpt, http_error, parse_json, read, with_metadata
+from ._answers import OBJECT, Attempts, Kinds, Metadata, Policy, event_error, excerpt, http_error, parse_as, read, with_metadata
 from ._events import Event, EventReader
 from ._httpx import AsyncStream, AsyncTransport
 from ._requests import Address, Request, build, check_time, merge_headers
@@ -66,7 +66,9 @@ class AsyncCore:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
-    async def _call(self, name: str, given: Mapping[str, Any], *, body: Any = None, accepts: tuple[str, ...] = JSON) -> Any:
+    async def _call(
+        self, name: str, given: Mapping[str, Any], *, body: Any = None, accepts: tuple[str, ...] = JSON, kinds: Kinds = OBJECT, may_be_empty: bool = False
+    ) -> Any:
         """What an operation answers; sent again where that is safe."""
         request = self._build(name, given, body, ", ".join(accepts))
         attempts = Attempts(self._policy, request, time.monotonic())
@@ -75,7 +77,7 @@ class AsyncCore:
             try:
                 head, content = await self._transport.send(request, attempts.begin(time.monotonic()))
                 replayed = head.about(request).replayed
-                return read(request, head, content, accepts)
+                return read(request, head, content, accepts, kinds, may_be_empty=may_be_empty)
             except GatewayError as error:
                 delay = attempts.delay_after(error, time.monotonic(), replayed)
             await asyncio.sleep(delay)
@@ -119,7 +121,7 @@ class AsyncCore:
         try:
             if stream.head.media_type() != EVENTS:
                 content = await stream.read()
-                parse_json(content, request, stream.head)
+                parse_as(OBJECT, content, request, stream.head)
                 yield Event(ANSWER, content.decode("utf-8", "replace"), None)
                 return
             # A stream that ends only with the gateway has no deadline once it has begun.

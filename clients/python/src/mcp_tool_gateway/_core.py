@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 from typing import Any, Callable, Mapping
 
-from ._answers import Attempts, Metadata, Policy, event_error, excerpt, http_error, parse_json, read, with_metadata
+from ._answers import OBJECT, Attempts, Kinds, Metadata, Policy, event_error, excerpt, http_error, parse_as, read, with_metadata
 from ._events import Event, EventReader
 from ._http import Stream, Transport
 from ._requests import Address, Request, build, check_time, merge_headers
@@ -65,7 +65,9 @@ class Core:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
-    def _call(self, name: str, given: Mapping[str, Any], *, body: Any = None, accepts: tuple[str, ...] = JSON) -> Any:
+    def _call(
+        self, name: str, given: Mapping[str, Any], *, body: Any = None, accepts: tuple[str, ...] = JSON, kinds: Kinds = OBJECT, may_be_empty: bool = False
+    ) -> Any:
         """What an operation answers; sent again where that is safe."""
         request = self._build(name, given, body, ", ".join(accepts))
         attempts = Attempts(self._policy, request, time.monotonic())
@@ -74,7 +76,7 @@ class Core:
             try:
                 head, content = self._transport.send(request, attempts.begin(time.monotonic()))
                 replayed = head.about(request).replayed
-                return read(request, head, content, accepts)
+                return read(request, head, content, accepts, kinds, may_be_empty=may_be_empty)
             except GatewayError as error:
                 delay = attempts.delay_after(error, time.monotonic(), replayed)
             time.sleep(delay)
@@ -118,7 +120,7 @@ class Core:
         try:
             if stream.head.media_type() != EVENTS:
                 content = stream.read()
-                parse_json(content, request, stream.head)
+                parse_as(OBJECT, content, request, stream.head)
                 yield Event(ANSWER, content.decode("utf-8", "replace"), None)
                 return
             # A stream that ends only with the gateway has no deadline once it has begun.

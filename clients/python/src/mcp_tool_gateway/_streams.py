@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any
 
+from ._answers import unexpected
 from ._normalise import normalise
 from .errors import InvalidRequestError
 
@@ -83,6 +84,17 @@ def wants_bytes(setting: bool | None) -> bool:
     return "botocore" in sys.modules if setting is None else setting
 
 
+def messages_with_bytes(answer: Any) -> Any:
+    """The messages of an answer as boto3 takes them."""
+    messages = answer.get("messages")
+    if not isinstance(messages, list):
+        raise unexpected(answer, f"expected a list of messages, got {messages!r}")
+    try:
+        return with_bytes(messages)
+    except ValueError as error:
+        raise unexpected(answer, f"bytes of a message are not base64: {error}") from error
+
+
 def with_bytes(value: Any) -> Any:
     """Messages of Bedrock as boto3 takes them, which encodes bytes itself."""
     if isinstance(value, list):
@@ -94,5 +106,5 @@ def with_bytes(value: Any) -> Any:
 
 def decoded(key: str, item: Any) -> Any:
     if key in BYTES and isinstance(item, str):
-        return base64.b64decode(item)
+        return base64.b64decode(item, validate=True)
     return item if key in VALUES else with_bytes(item)
