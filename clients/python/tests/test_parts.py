@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import decimal
 import enum
 import json
 import pathlib
@@ -87,6 +88,23 @@ def test_objects_as_json(value: Any, expected: Any) -> None:
 def test_what_has_no_members_is_refused(value: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="pass a dict with its members"):
         normalise(value)
+
+
+@pytest.mark.parametrize("value", ["NaN", "sNaN", "Infinity", "-Infinity"])
+def test_decimals_that_are_no_numbers_are_refused(value: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=r"Decimal\('.*'\) cannot be written as JSON"):
+        normalise({"a": decimal.Decimal(value)})
+    assert json.dumps(normalise([decimal.Decimal("7.00"), decimal.Decimal("0.5")])) == "[7, 0.5]"
+
+
+def test_what_boto3_puts_beside_a_reply_is_left_out_and_arguments_are_kept() -> None:
+    arguments = {"ResponseMetadata": {"RequestId": "mine"}, "deep": [{"ResponseMetadata": 1}]}
+    message = {"role": "assistant", "content": [{"toolUse": {"name": "report", "input": arguments}}]}
+    reply = {"output": {"message": message}, "ResponseMetadata": {"HTTPStatusCode": 200}}
+    assert of_source(reply) == {"output": {"message": message}}
+    assert of_source({"name": "report", "args": arguments}) == {"name": "report", "args": arguments}
+    body = build("postCallTool", {"server": "default", "tool": "report", "arguments": arguments}).body
+    assert body is not None and json.loads(body)["arguments"] == arguments
 
 
 def test_a_stream_that_has_to_be_entered_says_so() -> None:

@@ -14,6 +14,7 @@ from .errors import InvalidRequestError
 # Members with bytes in messages of Bedrock, and those with values of tools, where a member of the same name is the tool's own.
 BYTES = frozenset({"bytes", "redactedContent"})
 VALUES = frozenset({"json", "input"})
+TRANSPORT_MEMBER = "ResponseMetadata"
 
 
 def is_stream(reply: Any) -> bool:
@@ -38,8 +39,15 @@ def of_source(reply: Any) -> Any:
     if is_manager(reply):
         raise InvalidRequestError(f"{type(reply).__name__} has to be entered first: with … as stream: gateway.execute_reply(stream)")
     if not is_stream(reply):
-        return normalise(reply)
+        return normalise(without_transport(reply))
     return of_chunks(list(reply))
+
+
+def without_transport(reply: Any) -> Any:
+    """A reply without what boto3 puts beside it: how it travelled, not what the model said. Deeper, a member of that name is the tool's own."""
+    if not isinstance(reply, Mapping) or TRANSPORT_MEMBER not in reply:
+        return reply
+    return {key: reply[key] for key in reply if key != TRANSPORT_MEMBER}
 
 
 async def of_async_source(reply: Any) -> Any:
