@@ -217,6 +217,20 @@ def test_endless_interim_answers_end(ask: Any) -> None:
 
 
 @both
+@pytest.mark.parametrize("status", [102, 103, 199])
+def test_interim_answers_are_passed_over(ask: Any, status: int) -> None:
+    interim = b"HTTP/1.1 %d Hints\r\nlink: </style.css>; rel=preload\r\n\r\n" % status
+    with Scripted(interim * 2 + answer({"ok": True})) as server:
+        assert ask(server.url, "health", max_retries=0) == {"ok": True}
+
+
+@both
+def test_another_protocol_is_no_answer(ask: Any) -> None:
+    with Scripted(answer(b"", 101, upgrade="websocket")) as server, pytest.raises(errors.GatewayError):
+        ask(server.url, "health", max_retries=0, timeout=1)
+
+
+@both
 def test_a_truncated_answer_is_asked_for_again(ask: Any) -> None:
     with Scripted(then_close(HEAD + b"content-le"), then_close(HEAD + b"content-length: 9\r\n\r\n{"), answer({"ok": True})) as server:
         assert ask(server.url, "health", retry_delay=0) == {"ok": True}

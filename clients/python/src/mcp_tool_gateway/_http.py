@@ -98,6 +98,20 @@ class _Response(http.client.HTTPResponse):
             if self.fp is not None:
                 self.fp = source
 
+    def _read_status(self) -> tuple[str, int, str]:
+        """The status of the answer itself: `http.client` passes over 100 alone, and takes another interim one for the answer."""
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status >= 200 or status in (http.client.CONTINUE, http.client.SWITCHING_PROTOCOLS):
+                return version, status, reason
+            while self.fp.readline(HEAD_LIMIT).strip():
+                pass
+
+    def _read_next_chunk_size(self) -> int:
+        size: int = super()._read_next_chunk_size()  # type: ignore[misc]
+        if size < 0:
+            raise ValueError(size)
+        return size
 
 
 class _Connection(http.client.HTTPConnection):
@@ -241,6 +255,8 @@ class Stream:
             headers[lower] = f"{headers[lower]}, {value}" if lower in headers else value
         self.head = Head(response.status, headers)
         self.open = True
+        # Whether all that was read so far could be read.
+        self.intact = True
 
     def pieces(self, patience: Callable[[], float | None] | None = None) -> Iterator[bytes]:
         """The body as it comes, in the time of the attempt; with `patience`, each piece has the time that this gives for it."""
@@ -248,10 +264,12 @@ class Stream:
             if patience is not None:
                 # The socket is shared with the response, also where the connection has given it away.
                 self.clock.restart(patience())
+            self.intact = False
             with _reading(self.clock):
                 piece = self.response.read1(PIECE)
                 if not piece and self.response.length:
                     raise http.client.IncompleteRead(b"", self.response.length)
+            self.intact = True
             if not piece:
                 return
             yield piece
@@ -271,7 +289,7 @@ class Stream:
             # A body that was not read to its end would be taken for the next answer.
             # Up to Python 3.12 a body that was read to its announced length does not count as closed.
             at_end = self.response.isclosed() or self.response.length == 0
-            reusable = at_end and not self.response.will_close
+            reusable = at_end and self.intact and not self.response.will_close
             self.response.close()
             self.transport._give_back(self.connection, reusable)
 
