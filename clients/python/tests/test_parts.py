@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import types
+import typing
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
+import mcp_tool_gateway
 from mcp_tool_gateway import errors
 from mcp_tool_gateway._events import Event, EventReader
 from mcp_tool_gateway._normalise import normalise
@@ -160,6 +162,26 @@ def test_segments_of_paths_cannot_leave_their_place() -> None:
 def test_an_unknown_option_names_the_nearest() -> None:
     with pytest.raises(TypeError, match=r"GET /tools/\{provider\} has no option 'modle'; did you mean 'mode'\?"):
         build("getToolsProvider", {"provider": "gemini", "modle": "x"})
+
+
+@pytest.mark.parametrize("name", [name for name, kind in vars(mcp_tool_gateway.types).items() if isinstance(kind, type) and kind.__module__ == "mcp_tool_gateway.types"])
+def test_the_types_can_be_read_by_programs(name: str) -> None:
+    kind = getattr(mcp_tool_gateway.types, name)
+    assert typing.get_type_hints(kind).keys() == kind.__annotations__.keys()
+
+
+def test_the_types_can_be_read_where_nothing_is_installed() -> None:
+    """Python 3.10 has no `NotRequired` of its own."""
+    program = """
+import sys, typing
+sys.modules["typing_extensions"] = None
+from mcp_tool_gateway import _hints, types
+types.NotRequired = _hints._Optional
+assert typing.get_type_hints(types.ExecuteAnswer)["provider"] is str
+assert typing.get_type_hints(types.CallToolRequest)["server"] is str
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(ROOT / "clients/python/src")})
+    assert run.returncode == 0, run.stderr
 
 
 def test_without_the_native_part_the_client_works_and_the_engine_says_what_is_missing(tmp_path: pathlib.Path) -> None:

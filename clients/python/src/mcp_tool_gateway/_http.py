@@ -100,15 +100,18 @@ class _Response(http.client.HTTPResponse):
 
     def _read_status(self) -> tuple[str, int, str]:
         """The status of the answer itself: `http.client` passes over 100 alone, and takes another interim one for the answer."""
+        # Type checkers do not know these methods of the standard library.
+        parent: Any = super()
         while True:
-            version, status, reason = super()._read_status()  # type: ignore[misc]
+            version, status, reason = parent._read_status()
             if status >= 200 or status in (http.client.CONTINUE, http.client.SWITCHING_PROTOCOLS):
                 return version, status, reason
             while self.fp.readline(HEAD_LIMIT).strip():
                 pass
 
     def _read_next_chunk_size(self) -> int:
-        size: int = super()._read_next_chunk_size()  # type: ignore[misc]
+        parent: Any = super()
+        size: int = parent._read_next_chunk_size()
         if size < 0:
             raise ValueError(size)
         return size
