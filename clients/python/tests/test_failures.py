@@ -100,11 +100,11 @@ def test_each_library_is_the_one_that_is_used(name: str) -> None:
 GARBAGE: dict[str, tuple[Any, type[errors.GatewayError], str]] = {
     "another content type": (answer(b"<html>hello</html>", content_type="text/html"), errors.InvalidAnswerError, "expected application/json, got text/html"),
     "no content type": (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", errors.InvalidAnswerError, "got no content type"),
-    "broken JSON": (answer(b'{"ok": tru'), errors.InvalidAnswerError, "the answer is no JSON"),
-    "JSON nested too deep": (answer(b"[" * 60_000), errors.InvalidAnswerError, "the answer is no JSON"),
-    "bytes that are no text": (answer(b"\xff\xfe\x00"), errors.InvalidAnswerError, "the answer is no JSON"),
-    "an empty body": (answer(b""), errors.InvalidAnswerError, "the answer is no JSON"),
-    "a compressed body": (answer(gzip.compress(b"{}"), content_encoding="gzip"), errors.InvalidAnswerError, "the answer is no JSON"),
+    "broken JSON": (answer(b'{"ok": tru'), errors.InvalidAnswerError, "the answer is not JSON"),
+    "JSON nested too deep": (answer(b"[" * 60_000), errors.InvalidAnswerError, "the answer is not JSON"),
+    "bytes that are no text": (answer(b"\xff\xfe\x00"), errors.InvalidAnswerError, "the answer is not JSON"),
+    "an empty body": (answer(b""), errors.InvalidAnswerError, "the answer is not JSON"),
+    "a compressed body": (answer(gzip.compress(b"{}"), content_encoding="gzip"), errors.InvalidAnswerError, "the answer is not JSON"),
     "a truncated body": (then_close(HEAD + b'content-length: 100\r\n\r\n{"ok":'), errors.NetworkError, "Network error: "),
     "a truncated chunk": (then_close(HEAD + b"transfer-encoding: chunked\r\n\r\n40\r\n{}"), errors.NetworkError, "Network error: "),
     "no last chunk": (then_close(HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n"), errors.NetworkError, "Network error: "),
@@ -245,7 +245,7 @@ def test_down(ask: Any) -> None:
 
 @both
 def test_slow(ask: Any) -> None:
-    with Scripted(never) as server, pytest.raises(errors.RequestTimeoutError, match=r"^Network error: no whole answer within 0\.2 s"):
+    with Scripted(never) as server, pytest.raises(errors.RequestTimeoutError, match=r"^Network error: no complete answer within 0\.2 s"):
         ask(server.url, "health", timeout=0.2, max_retries=0)
 
 
@@ -391,7 +391,7 @@ def test_streams_that_break_are_errors() -> None:
         with pytest.raises(errors.NetworkError, match="ended before its last event"):
             next(chunks)
     assert len(server.asked) == 1
-    with Scripted(then_close(stream + b"data: {broken\n\n")) as server, GatewayClient(server.url) as client, pytest.raises(errors.StreamError, match="no JSON"):
+    with Scripted(then_close(stream + b"data: {broken\n\n")) as server, GatewayClient(server.url) as client, pytest.raises(errors.StreamError, match="not JSON"):
         next(client.chat("hello", stream=True))
     failure = b'data: {"error": {"message": "why", "code": "MODEL_ERROR"}}\n\ndata: [DONE]\n\n'
     with Scripted(then_close(stream + failure)) as server, GatewayClient(server.url) as client, pytest.raises(errors.ModelError, match="why"):
@@ -635,7 +635,7 @@ def test_wrong_urls_are_refused_at_once(url: str) -> None:
         GatewayClient(url)
 
 
-@pytest.mark.parametrize(("value", "text"), [(object(), "is no value of JSON"), (float("nan"), "Out of range"), ({(1, 2): 3}, "no name of a JSON object"), ("\ud800", "surrogates")])
+@pytest.mark.parametrize(("value", "text"), [(object(), "cannot be written as JSON"), (float("nan"), "Out of range"), ({(1, 2): 3}, "cannot be the name of a member"), ("\ud800", "surrogates")])
 def test_what_is_no_json_is_not_sent(value: Any, text: str) -> None:
     with Scripted(answer({})) as server, GatewayClient(server.url) as client, pytest.raises(errors.InvalidRequestError, match=text):
         client.call_tool("default", "add", {"value": value})

@@ -136,7 +136,7 @@ def test_a_wrong_configuration_is_shown_in_the_gateway_s_words(tmp_path: pathlib
 
 def test_a_missing_program_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setenv("MCP_TOOL_GATEWAY_BIN", str(tmp_path / "absent"))
-    with pytest.raises(GatewayStartError, match="MCP_TOOL_GATEWAY_BIN=.*absent is no program"):
+    with pytest.raises(GatewayStartError, match="MCP_TOOL_GATEWAY_BIN=.*absent is not a program"):
         Gateway.start()
     monkeypatch.delenv("MCP_TOOL_GATEWAY_BIN")
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -144,7 +144,7 @@ def test_a_missing_program_is_an_error_that_says_what_to_do(monkeypatch: pytest.
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(GatewayStartError, match="install a wheel of mcp-tool-gateway that has it, or set MCP_TOOL_GATEWAY_BIN"):
         Gateway.start()
-    with pytest.raises(GatewayStartError, match="is no program"):
+    with pytest.raises(GatewayStartError, match="is not a program"):
         Gateway.start(binary=tmp_path)
 
 
@@ -176,7 +176,7 @@ def test_the_module_is_the_command() -> None:
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
     assert (run.returncode, run.stdout.split()[0]) == (0, "mcp-tool-gateway"), run
     absent = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE, "MCP_TOOL_GATEWAY_BIN": "/absent"})
-    assert (absent.returncode, absent.stderr.startswith("mcp_tool_gateway: MCP_TOOL_GATEWAY_BIN=/absent is no program")) == (2, True), absent
+    assert (absent.returncode, absent.stderr.startswith("mcp_tool_gateway: MCP_TOOL_GATEWAY_BIN=/absent is not a program")) == (2, True), absent
 
 
 def test_a_signal_to_the_module_reaches_the_gateway(tmp_path: pathlib.Path) -> None:

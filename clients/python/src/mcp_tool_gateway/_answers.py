@@ -110,7 +110,7 @@ def parse_json(body: bytes, request: Request, head: Head) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        text = f"{request.method} {request.target}: the answer is no JSON: {error}; it begins with {excerpt(body)}"
+        text = f"{request.method} {request.target}: the answer is not JSON: {error}; it begins with {excerpt(body)}"
         raise InvalidAnswerError(text, status=head.status, correlation_id=head.about(request).correlation_id) from error
 
 
@@ -287,4 +287,4 @@ def pool_is_full(max_connections: int) -> UnreachableError:
 
 
 def timed_out(seconds: float | None) -> RequestTimeoutError:
-    return RequestTimeoutError(f"Network error: no whole answer within {seconds or 0:.3g} s; a longer timeout= may help")
+    return RequestTimeoutError(f"Network error: no complete answer within {seconds or 0:.3g} s; a longer timeout= may help")

@@ -23,7 +23,7 @@ class Core:
     """The gateway at `url`.
 
     `timeout` is what one attempt may take, in seconds, and `deadline` what all attempts of a request may take together. A request is sent again up to `max_retries` times,
-    after `retry_delay` seconds, each time `retry_backoff` times as long: where no connection came about; and where the connection broke or the gateway answered with 5xx,
+    after `retry_delay` seconds, each time `retry_backoff` times as long: where no connection was made; and where the connection broke or the gateway answered with 5xx,
     if the request changes nothing, or carries an idempotency key, which the client makes for each call of a tool. Errors of the caller (4xx) are final.
     """
 

@@ -37,7 +37,7 @@ def _of(value: Any, depth: int) -> Any:
     for matches, convert in RULES:
         if matches(value):
             return convert(value, depth + 1)
-    text = f"{type(value).__module__}.{type(value).__qualname__} is no value of JSON, and no object of an SDK that is known; pass a dict with its members"
+    text = f"{type(value).__module__}.{type(value).__qualname__} cannot be written as JSON: it is neither a plain value nor an object of a known SDK; pass a dict with its members"
     raise InvalidRequestError(text)
 
 
@@ -56,7 +56,7 @@ def _key(key: Any) -> str:
     key = key.value if isinstance(key, enum.Enum) else key
     if isinstance(key, (str, int)) and not isinstance(key, bool):
         return str(key)
-    raise InvalidRequestError(f"{key!r} is no name of a JSON object")
+    raise InvalidRequestError(f"{key!r} cannot be the name of a member of a JSON object")
 
 
 def _of_protobuf_value(value: Any, depth: int) -> Any:

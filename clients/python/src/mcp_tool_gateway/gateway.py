@@ -77,7 +77,7 @@ def is_script(path: str) -> bool:
 
 def checked(path: str, what: str) -> str:
     if not os.path.isfile(path) or not os.access(path, os.X_OK):
-        raise GatewayStartError(f"{what} is no program that can be run; set {VARIABLE} to the path of {NAME}")
+        raise GatewayStartError(f"{what} is not a program that can be run; set {VARIABLE} to the path of {NAME}")
     return path
 
 
