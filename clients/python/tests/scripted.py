@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import struct
 import threading
 from typing import Any, Callable, NamedTuple, Union
@@ -66,8 +67,9 @@ def then_close(said: bytes) -> Callable[[socket.socket], None]:
 class Scripted:
     """Answers one request after the other with the steps; the last one goes on."""
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: Step, context: ssl.SSLContext | None = None) -> None:
         self.steps = list(steps)
+        self.context = context
         self.asked: list[Asked] = []
         # The heads as they came: `asked` has one header of each name.
         self.heads: list[bytes] = []
@@ -91,6 +93,8 @@ class Scripted:
 
     def serve(self, connection: socket.socket) -> None:
         try:
+            if self.context:
+                connection = self.context.wrap_socket(connection, server_side=True)
             with connection.makefile("rb") as file:
                 while said := self.read(file):
                     asked, head = said

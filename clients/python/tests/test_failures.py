@@ -6,8 +6,12 @@ import asyncio
 import contextlib
 import gzip
 import json
+import pathlib
+import shutil
 import signal
 import socket
+import ssl
+import subprocess
 import sys
 import threading
 import traceback
@@ -347,6 +351,23 @@ def test_times_that_make_no_sense_are_refused(options: Any) -> None:
         with Scripted(answer({"ok": True})) as server, GatewayClient(server.url, max_retries=0) as client, pytest.raises(errors.InvalidRequestError):
             client.health(**options)
         assert server.asked == []
+
+
+@both
+def test_certificates_are_those_of_the_machine(ask: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    openssl = shutil.which("openssl") or pytest.skip("openssl makes the certificate of this test, and is not there")
+    certificate, key = str(tmp_path / "certificate.pem"), str(tmp_path / "key.pem")
+    names = "subjectAltName=IP:127.0.0.1"
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=gateway", "-addext", names, "-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with Scripted(answer({"ok": True}), context=context) as server:
+        url = server.url.replace("http:", "https:")
+        with pytest.raises(errors.UnreachableError):
+            ask(url, "health", max_retries=0)
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        assert ask(url, "health", max_retries=0) == {"ok": True}
 
 
 @both

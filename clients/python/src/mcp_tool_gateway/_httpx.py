@@ -49,8 +49,8 @@ class AsyncTransport:
         self.max_answer_bytes = max_answer_bytes
         self.max_connections = max_connections
         limits = self.library.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
-        # The machine's certificates, as for the synchronous client; the library would take those of another package.
-        verify = context or ssl.create_default_context()
+        # The machine's certificates, as for the synchronous client; the library would take those of another package, and where none are needed it takes time to read them.
+        verify = context or (ssl.create_default_context() if address.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         # Proxies of the environment and redirects would take keys to other machines.
         self.client = self.library.AsyncClient(
             limits=limits, timeout=None, trust_env=False, follow_redirects=False, verify=verify
