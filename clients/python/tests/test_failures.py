@@ -711,6 +711,13 @@ def test_headers_that_would_break_the_request_are_refused(ask: Any, headers: Any
 
 
 @both
+def test_blanks_around_a_header_are_not_sent(ask: Any) -> None:
+    with Scripted(answer({"ok": True})) as server:
+        ask(server.url, "health", api_key="sk-very-secret ", headers={"x-one": " a b "}, max_retries=0, timeout=5)
+    assert {b"authorization: bearer sk-very-secret", b"x-one: a b"} <= {line.lower() for line in server.heads[0].split(b"\r\n")}
+
+
+@both
 def test_the_correlation_id_of_an_error_is_the_one_that_was_sent(ask: Any) -> None:
     with Scripted(close) as server, pytest.raises(errors.NetworkError) as caught:
         ask(server.url, "health", max_retries=0, headers={"X-Correlation-ID": "mine-1"})

@@ -62,7 +62,8 @@ def in_query(value: Any) -> Any:
 
 
 def in_header(name: str, value: Any) -> str:
-    text = str(value)
+    # Blanks around a value mean nothing, and some libraries refuse them with an error that shows the value.
+    text = str(value).strip(" ")
     if not text.isascii() or any(ord(character) < 32 or ord(character) == 127 for character in text):
         # Without the value, which may be a key.
         raise InvalidRequestError(f"the value of the header {name} has characters that are not visible ASCII")
