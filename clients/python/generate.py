@@ -173,6 +173,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, TypedDict, 
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired, TypeAlias
+else:
+    # For programs that ask for the hints of these types.
+    from ._hints import NotRequired, TypeAlias
 '''
     common = '''class CallOptions(TypedDict, total=False):
     timeout: Union[float, None]

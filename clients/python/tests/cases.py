@@ -1,4 +1,4 @@
-"""What the plan of the Python client asks of it (S004-27), against the real gateway and, where the gateway must misbehave, against a scripted server.
+"""What the Python client promises, against the real gateway and, where the gateway must misbehave, against a scripted server.
 
 Plain functions and the standard library: pytest runs them, and isolated.py runs them where nothing is installed. Each takes the client of a gateway that has the servers
 `default` (the demo), `counting`, and one whose name needs encoding.
@@ -51,19 +51,19 @@ def fails(kind: type[BaseException], text: str) -> Iterator[list[Any]]:
 
 @contextlib.contextmanager
 def without_waiting() -> Iterator[list[float]]:
-    """The delays between attempts, which are not waited for."""
+    """The delays between attempts, which are not waited for: the clock jumps over them."""
     from mcp_tool_gateway import _core
 
     delays: list[float] = []
     real = _core.time
-    _core.time = types.SimpleNamespace(sleep=delays.append, monotonic=real.monotonic)  # type: ignore[assignment]
+    _core.time = types.SimpleNamespace(sleep=delays.append, monotonic=lambda: real.monotonic() + sum(delays))  # type: ignore[assignment]
     try:
         yield delays
     finally:
         _core.time = real
 
 
-def case_constructor_has_the_arguments_and_defaults_of_the_plan(client: GatewayClient) -> None:
+def case_constructor_has_the_documented_arguments_and_defaults(client: GatewayClient) -> None:
     parameters = inspect.signature(GatewayClient).parameters
     positional = {name: one.default for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD}
     assert positional == {"url": "http://127.0.0.1:8787", "timeout": 60, "max_retries": 3, "retry_delay": 1, "retry_backoff": 2}, positional
@@ -157,7 +157,7 @@ def case_health_says_how_the_servers_are(client: GatewayClient) -> None:
     assert {server["name"] for server in health["servers"]} == set(SERVERS)
 
 
-def case_errors_of_the_caller_have_the_text_of_the_plan(client: GatewayClient) -> None:
+def case_errors_of_the_caller_have_the_documented_text(client: GatewayClient) -> None:
     with fails(errors.ServerNotFoundError, "Gateway HTTP 400: Unknown server: nope. Available servers: counting, default, one two") as caught:
         client.get_tools("gemini", server="nope")
     assert (caught[0].status, caught[0].code) == (400, "SERVER_NOT_FOUND")
@@ -246,7 +246,7 @@ def case_a_correlation_id_is_sent_and_given_back(client: GatewayClient) -> None:
     assert caught[0].correlation_id == "mine-3"
 
 
-def case_the_other_names_of_the_plan_are_there(client: GatewayClient) -> None:
+def case_the_other_names_are_there(client: GatewayClient) -> None:
     assert package.McpToolGatewayClient is GatewayClient
     assert package.MCPToolGatewayClient is GatewayClient
     assert GatewayClient.get_logs is GatewayClient.logs

@@ -35,7 +35,7 @@ def fixture_program() -> str:
     """The program with MCP servers for tests."""
     path = os.environ.get("GATEWAY_FIXTURE", "")
     if not os.access(path, os.X_OK):
-        pytest.fail(f"GATEWAY_FIXTURE={path!r} is no program; run the tests by run_tests.py")
+        pytest.fail(f"GATEWAY_FIXTURE={path!r} is not a program; run the tests by run_tests.py")
     return path
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the cases of the plan where nothing is installed but this package: `python -I isolated.py [--bin GATEWAY] [--package FOLDER]`."""
+"""Runs the cases of cases.py where nothing is installed but this package: `python -I isolated.py [--bin GATEWAY] [--package FOLDER]`."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import struct
 import threading
 from typing import Any, Callable, NamedTuple, Union
@@ -66,9 +67,12 @@ def then_close(said: bytes) -> Callable[[socket.socket], None]:
 class Scripted:
     """Answers one request after the other with the steps; the last one goes on."""
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: Step, context: ssl.SSLContext | None = None) -> None:
         self.steps = list(steps)
+        self.context = context
         self.asked: list[Asked] = []
+        # The heads as they came: `asked` has one header of each name.
+        self.heads: list[bytes] = []
         self.connections = 0
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -89,10 +93,14 @@ class Scripted:
 
     def serve(self, connection: socket.socket) -> None:
         try:
+            if self.context:
+                connection = self.context.wrap_socket(connection, server_side=True)
             with connection.makefile("rb") as file:
-                while asked := self.read(file):
+                while said := self.read(file):
+                    asked, head = said
                     with self.lock:
                         self.asked.append(asked)
+                        self.heads.append(head)
                         step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
                     if isinstance(step, bytes):
                         connection.sendall(step)
@@ -104,16 +112,17 @@ class Scripted:
             connection.close()
 
     @staticmethod
-    def read(file: Any) -> Asked | None:
-        line = file.readline().decode()
+    def read(file: Any) -> tuple[Asked, bytes] | None:
+        head = line = file.readline()
         if not line.strip():
             return None
-        method, target, _ = line.split()
+        method, target, _ = line.decode().split()
         headers = {}
-        while (line := file.readline().decode().strip()) != "":
-            name, _, value = line.partition(":")
-            headers[name.lower()] = value.strip()
-        return Asked(method, target, headers, file.read(int(headers.get("content-length", 0))))
+        while (line := file.readline()).strip():
+            head += line
+            name, _, value = line.decode().partition(":")
+            headers[name.strip().lower()] = value.strip()
+        return Asked(method, target, headers, file.read(int(headers.get("content-length", 0)))), head
 
     def __enter__(self) -> Scripted:
         return self

@@ -35,6 +35,17 @@ def test_a_connection_that_the_gateway_has_closed_is_not_used_again() -> None:
     assert server.connections == 2
 
 
+@pytest.mark.parametrize("size", [b"zz", b"-5", b""])
+def test_a_connection_with_a_broken_chunk_is_not_used_again(size: bytes) -> None:
+    broken = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n" + size + b"\r\n{}\r\n0\r\n\r\n"
+    with Scripted(broken, OK) as server, GatewayClient(server.url, max_retries=0) as client:
+        with pytest.raises(errors.GatewayError):
+            client.health()
+        assert client._transport.idle == []
+        assert client.health() == {"ok": True}
+    assert server.connections == 2
+
+
 def test_threads_share_a_client(gateway: Gateway) -> None:
     with gateway.client(max_connections=4) as client:
 

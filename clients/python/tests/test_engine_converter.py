@@ -1,4 +1,4 @@
-"""The interface of the class `MCPToOpenAIConverter`, by its own unit tests and by what the mission says of it."""
+"""The interface of the class `MCPToOpenAIConverter`, by its own unit tests and by what its users rely on."""
 
 from __future__ import annotations
 

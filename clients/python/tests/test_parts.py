@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import decimal
 import enum
 import json
 import pathlib
 import subprocess
 import sys
 import types
+import typing
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
+import mcp_tool_gateway
 from mcp_tool_gateway import errors
 from mcp_tool_gateway._events import Event, EventReader
 from mcp_tool_gateway._normalise import normalise
@@ -89,6 +92,23 @@ def test_what_has_no_members_is_refused(value: Any) -> None:
         normalise(value)
 
 
+@pytest.mark.parametrize("value", ["NaN", "sNaN", "Infinity", "-Infinity"])
+def test_decimals_that_are_no_numbers_are_refused(value: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=r"Decimal\('.*'\) cannot be written as JSON"):
+        normalise({"a": decimal.Decimal(value)})
+    assert json.dumps(normalise([decimal.Decimal("7.00"), decimal.Decimal("0.5")])) == "[7, 0.5]"
+
+
+def test_what_boto3_puts_beside_a_reply_is_left_out_and_arguments_are_kept() -> None:
+    arguments = {"ResponseMetadata": {"RequestId": "mine"}, "deep": [{"ResponseMetadata": 1}]}
+    message = {"role": "assistant", "content": [{"toolUse": {"name": "report", "input": arguments}}]}
+    reply = {"output": {"message": message}, "ResponseMetadata": {"HTTPStatusCode": 200}}
+    assert of_source(reply) == {"output": {"message": message}}
+    assert of_source({"name": "report", "args": arguments}) == {"name": "report", "args": arguments}
+    body = build("postCallTool", {"server": "default", "tool": "report", "arguments": arguments}).body
+    assert body is not None and json.loads(body)["arguments"] == arguments
+
+
 def test_a_stream_that_has_to_be_entered_says_so() -> None:
     class Manager:
         def __enter__(self) -> Iterator[Any]:
@@ -125,6 +145,7 @@ def test_which_gemini_is_meant(monkeypatch: pytest.MonkeyPatch, imported: list[s
         ("http://localhost:8787", Address("http", "localhost", 8787, "")),
         ("http://[::1]:1/", Address("http", "::1", 1, "")),
         ("https://host/prefix/", Address("https", "host", 443, "/prefix")),
+        ("http://host/a b/ü/%20", Address("http", "host", 80, "/a%20b/%C3%BC/%20")),
     ],
 )
 def test_addresses(url: str, address: Address) -> None:
@@ -141,6 +162,26 @@ def test_segments_of_paths_cannot_leave_their_place() -> None:
 def test_an_unknown_option_names_the_nearest() -> None:
     with pytest.raises(TypeError, match=r"GET /tools/\{provider\} has no option 'modle'; did you mean 'mode'\?"):
         build("getToolsProvider", {"provider": "gemini", "modle": "x"})
+
+
+@pytest.mark.parametrize("name", [name for name, kind in vars(mcp_tool_gateway.types).items() if isinstance(kind, type) and kind.__module__ == "mcp_tool_gateway.types"])
+def test_the_types_can_be_read_by_programs(name: str) -> None:
+    kind = getattr(mcp_tool_gateway.types, name)
+    assert typing.get_type_hints(kind).keys() == kind.__annotations__.keys()
+
+
+def test_the_types_can_be_read_where_nothing_is_installed() -> None:
+    """Python 3.10 has no `NotRequired` of its own."""
+    program = """
+import sys, typing
+sys.modules["typing_extensions"] = None
+from mcp_tool_gateway import _hints, types
+types.NotRequired = _hints._Optional
+assert typing.get_type_hints(types.ExecuteAnswer)["provider"] is str
+assert typing.get_type_hints(types.CallToolRequest)["server"] is str
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(ROOT / "clients/python/src")})
+    assert run.returncode == 0, run.stderr
 
 
 def test_without_the_native_part_the_client_works_and_the_engine_says_what_is_missing(tmp_path: pathlib.Path) -> None:

@@ -1,4 +1,4 @@
-"""The cases of the plan, under pytest and, as isolated.py runs them, in an environment of their own."""
+"""The cases of cases.py, under pytest and, as isolated.py runs them, in an environment of their own."""
 
 from __future__ import annotations
 

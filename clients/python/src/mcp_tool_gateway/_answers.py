@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from ._requests import Request
 from .errors import CLASSES, GatewayError, GatewayHttpError, InvalidAnswerError, NetworkError, RequestTimeoutError, UnreachableError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 # With these codes the tool ran, or the same request fails again.
 SETTLED = frozenset({"SERVER_ERROR", "RESULT_DROPPED", "TIMEOUT", "TOOL_ERROR", "CONVERSION_ERROR", "PERSONAL_DATA", "LIMIT_EXCEEDED"})
 REDIRECTED = ("text/plain", "text/html")
 SHOWN = 200
+Kinds: TypeAlias = "tuple[type, ...]"
+# What an answer in JSON may be.
+OBJECT: Kinds = (dict,)
+LIST: Kinds = (list,)
+OBJECT_OR_LIST: Kinds = (dict, list)
+# A proxy may ask for days, and nobody would know why the program stands still.
+LONGEST_RETRY_AFTER = 60
+LONGEST_DELAY = 24 * 3600
+# Between attempts to resume a stream: a gateway that starts again is there within seconds, and one that ends each stream at once is not to be flooded.
+SHORTEST_BREAK = 0.1
+LONGEST_BREAK = 10
+# The gateway keeps keys for ten minutes; one is left for the way. Later the same request would run a second time.
+KEY_USED_FOR = 9 * 60
 
 
 @dataclass(frozen=True)
@@ -94,11 +110,30 @@ def parse_json(body: bytes, request: Request, head: Head) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        text = f"{request.method} {request.target}: the answer is no JSON: {error}; it begins with {excerpt(body)}"
+        text = f"{request.method} {request.target}: the answer is not JSON: {error}; it begins with {excerpt(body)}"
         raise InvalidAnswerError(text, status=head.status, correlation_id=head.about(request).correlation_id) from error
 
 
-def read(request: Request, head: Head, body: bytes, accepts: tuple[str, ...]) -> Any:
+def parse_as(kinds: Kinds, body: bytes, request: Request, head: Head) -> Any:
+    """The JSON of a body, if it is of one of the kinds."""
+    value = parse_json(body, request, head)
+    if not isinstance(value, kinds):
+        text = f"{request.method} {request.target}: expected {name_of(kinds)}, got {excerpt(body)}; is a gateway at this URL?"
+        raise InvalidAnswerError(text, status=head.status, correlation_id=head.about(request).correlation_id)
+    return value
+
+
+def name_of(kinds: Kinds) -> str:
+    return "a JSON " + " or ".join("object" if kind is dict else "list" for kind in kinds)
+
+
+def unexpected(answer: Any, text: str) -> InvalidAnswerError:
+    """The error of an answer whose members are not what they should be."""
+    about = metadata(answer)
+    return InvalidAnswerError(f"{text}; is a gateway at this URL?", status=about.status, correlation_id=about.correlation_id)
+
+
+def read(request: Request, head: Head, body: bytes, accepts: tuple[str, ...], kinds: Kinds = OBJECT, *, may_be_empty: bool = False) -> Any:
     """The value of an answer, or its error. Of a redirection that is asked for, it is the address."""
     if head.status == 302 and accepts == REDIRECTED:
         return with_metadata(head.headers.get("location", ""), head.about(request))
@@ -106,14 +141,17 @@ def read(request: Request, head: Head, body: bytes, accepts: tuple[str, ...]) ->
         raise http_error(request, head, body)
     about = head.about(request)
     if head.status in (202, 204, 205) and not body:
-        return None
+        if may_be_empty:
+            return None
+        text = f"{request.method} {request.target}: expected {' or '.join(accepts)}, got status {head.status} with no content; is a gateway at this URL?"
+        raise InvalidAnswerError(text, status=head.status, correlation_id=about.correlation_id)
     media = head.media_type()
     if media not in accepts:
         expected = " or ".join(accepts)
         text = f"{request.method} {request.target}: expected {expected}, got {media or 'no content type'} with {excerpt(body)}; is a gateway at this URL?"
         raise InvalidAnswerError(text, status=head.status, correlation_id=about.correlation_id)
     if media == "application/json":
-        return with_metadata(parse_json(body, request, head), about)
+        return with_metadata(parse_as(kinds, body, request, head), about)
     return with_metadata(body.decode("utf-8", "replace"), about)
 
 
@@ -148,6 +186,14 @@ def error_of(members: Mapping[str, Any], status: int, correlation_id: str, other
     )
 
 
+def event_error(value: Any, correlation_id: str) -> GatewayHttpError:
+    """The error that an event of a stream says, whatever its value is."""
+    members = value if isinstance(value, dict) else {"error": value}
+    status = members.get("status")
+    # Compared by type, since true is an int as well.
+    return error_of(members, status if type(status) is int and status > 0 else 500, correlation_id, "no reason given")
+
+
 @dataclass(frozen=True)
 class Policy:
     """How often a request is sent, and how long all of it may take."""
@@ -157,6 +203,14 @@ class Policy:
     retry_delay: float = 1
     retry_backoff: float = 2
     deadline: float | None = None
+
+    def delay(self, failures: int, error: GatewayError, longest: float = LONGEST_DELAY) -> float:
+        """How long to wait after so many failures in a row, the last of which is the error."""
+        try:
+            delay = self.retry_delay * self.retry_backoff ** (failures - 1)
+        except OverflowError:
+            delay = longest
+        return max(min(delay, longest), min(error.retry_after or 0, LONGEST_RETRY_AFTER))
 
 
 class Attempts:
@@ -170,26 +224,54 @@ class Attempts:
         self.deadline = deadline
         self.end = None if deadline is None else now + deadline
         self.made = 0
+        self.begun = now
+        # When the first attempt began that may have reached the gateway.
+        self.sent: float | None = None
 
     def begin(self, now: float) -> float | None:
         """How many seconds the next attempt may take; `None` for as long as it likes."""
         self.made += 1
+        self.begun = now
+        return self.left(self.timeout, now)
+
+    def left(self, timeout: float | None, now: float) -> float | None:
+        """The time, or what is left of the deadline if that is less."""
         left = None if self.end is None else max(0.0, self.end - now)
-        return min((one for one in (self.timeout, left) if one is not None), default=None)
+        return min((one for one in (timeout, left) if one is not None), default=None)
 
     def delay_after(self, error: GatewayError, now: float, replayed: bool = False) -> float:
         """How long to wait before the next attempt. Raises the error where there is none."""
         if error.correlation_id is None:
             error.correlation_id = self.request.correlation_id
+        if self.sent is None and not isinstance(error, UnreachableError):
+            self.sent = self.begun
         if not self.may_succeed(error, replayed):
             raise error.after(self.made) if self.made > 1 else error
         if self.made > self.policy.max_retries:
             raise error.after(self.made)
-        delay = self.policy.retry_delay * self.policy.retry_backoff ** (self.made - 1)
-        delay = max(delay, error.retry_after or 0)
+        delay = self.policy.delay(self.made, error)
         if self.end is not None and now + delay >= self.end:
-            raise error.after(self.made, f"; no time is left of deadline={self.deadline:g} s")
+            raise self.late(error)
+        if self.request.is_keyed and self.sent is not None and now + delay >= self.sent + KEY_USED_FOR:
+            raise error.after(self.made, f"; a request with an idempotency key is not repeated later than {KEY_USED_FOR // 60} minutes after it was sent first")
         return delay
+
+    def delay_before_resuming(self, error: GatewayError, now: float) -> float:
+        """How long to wait before a stream that broke is asked for again, without end unless there is a deadline. Raises the error where it is no use."""
+        self.made += 1
+        if not self.may_succeed(error, replayed=False):
+            raise error
+        delay = max(SHORTEST_BREAK, self.policy.delay(self.made, error, LONGEST_BREAK))
+        if self.end is not None and now + delay >= self.end:
+            raise self.late(error)
+        return delay
+
+    def late(self, error: GatewayError) -> GatewayError:
+        """The error, saying that it is the deadline that ends the request."""
+        return error.after(self.made, f"; no time is left of deadline={self.deadline:g} s")
+
+    def is_late(self, now: float) -> bool:
+        return self.end is not None and now >= self.end
 
     def may_succeed(self, error: GatewayError, replayed: bool) -> bool:
         if isinstance(error, UnreachableError):
@@ -200,5 +282,9 @@ class Attempts:
         return is_fault and self.request.may_repeat and not replayed and error.code not in SETTLED
 
 
+def pool_is_full(max_connections: int) -> UnreachableError:
+    return UnreachableError(f"Network error: all {max_connections} connections are in use; raise max_connections= or close streams")
+
+
 def timed_out(seconds: float | None) -> RequestTimeoutError:
-    return RequestTimeoutError(f"Network error: no whole answer within {seconds or 0:.3g} s; a longer timeout= may help")
+    return RequestTimeoutError(f"Network error: no complete answer within {seconds or 0:.3g} s; a longer timeout= may help")

@@ -23,7 +23,20 @@ class Event:
         try:
             return json.loads(self.data)
         except (ValueError, RecursionError) as error:
-            raise StreamError(f"an event of the stream is no JSON: {error}; it begins with {self.data[:200]!r}") from error
+            raise StreamError(f"an event of the stream is not JSON: {error}; it begins with {self.data[:200]!r}") from error
+
+
+    def json_or_text(self) -> Any:
+        try:
+            return self.json()
+        except StreamError:
+            return self.data
+
+    def object(self) -> Any:
+        value = self.json()
+        if not isinstance(value, dict):
+            raise StreamError(f"an event of the stream is not a JSON object; it begins with {self.data[:200]!r}")
+        return value
 
 
 class EventReader:

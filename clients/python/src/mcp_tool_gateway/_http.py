@@ -9,35 +9,16 @@ import select
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
-from ._answers import Head, timed_out
-from ._requests import Address, Request
+from ._answers import Head, pool_is_full, timed_out
+from ._clock import Clock
+from ._requests import Address, Request, header_in
 from .errors import AnswerTooLargeError, GatewayError, InvalidAnswerError, NetworkError, UnreachableError
 
 PIECE = 64 * 1024
 HEAD_LIMIT = 256 * 1024
-
-
-class Clock:
-    """What is left of an attempt. `None` has no end."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds
-        self.end = None if seconds is None else time.monotonic() + seconds
-
-    def restart(self, seconds: float) -> None:
-        self.seconds, self.end = seconds, time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        if self.end is None:
-            return None
-        left = self.end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
 
 
 class _TimedSocket:
@@ -117,6 +98,23 @@ class _Response(http.client.HTTPResponse):
             if self.fp is not None:
                 self.fp = source
 
+    def _read_status(self) -> tuple[str, int, str]:
+        """The status of the answer itself: `http.client` passes over 100 alone, and takes another interim one for the answer."""
+        # Type checkers do not know these methods of the standard library.
+        parent: Any = super()
+        while True:
+            version, status, reason = parent._read_status()
+            if status >= 200 or status in (http.client.CONTINUE, http.client.SWITCHING_PROTOCOLS):
+                return version, status, reason
+            while self.fp.readline(HEAD_LIMIT).strip():
+                pass
+
+    def _read_next_chunk_size(self) -> int:
+        parent: Any = super()
+        size: int = parent._read_next_chunk_size()
+        if size < 0:
+            raise ValueError(size)
+        return size
 
 
 class _Connection(http.client.HTTPConnection):
@@ -130,11 +128,11 @@ class _Connection(http.client.HTTPConnection):
         self.timed: _TimedSocket | None = None
 
     def connect_within(self, clock: Clock) -> None:
-        connected = socket.create_connection((self.host, self.port), clock.left())
+        connected = socket.create_connection((self.host, self.port), clock.left_to_connect())
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.context:
-                connected.settimeout(clock.left())
+                connected.settimeout(clock.left_to_connect())
                 connected = self.context.wrap_socket(connected, server_hostname=self.host)
         except BaseException:
             connected.close()
@@ -146,7 +144,8 @@ class _Connection(http.client.HTTPConnection):
             self.timed.clock = clock
 
     def exchange(self, request: Request, target: str) -> http.client.HTTPResponse:
-        self.putrequest(request.method, target, skip_accept_encoding=True)
+        has_host = header_in(request.headers, "Host") is not None
+        self.putrequest(request.method, target, skip_host=has_host, skip_accept_encoding=True)
         for name, value in request.headers.items():
             self.putheader(name, value)
         if request.body is not None:
@@ -212,11 +211,11 @@ class Transport:
         if self.closed:
             raise GatewayError("this client is closed")
         try:
-            left = clock.left()
+            left = clock.left_to_connect()
         except TimeoutError:
             left = 0
         if not self.free.acquire(timeout=left):
-            raise UnreachableError(f"Network error: all {self.max_connections} connections are in use; raise max_connections= or close streams")
+            raise pool_is_full(self.max_connections)
         with self.lock:
             if self.process != os.getpid():
                 # A forked process must not talk on its parent's connections.
@@ -259,17 +258,21 @@ class Stream:
             headers[lower] = f"{headers[lower]}, {value}" if lower in headers else value
         self.head = Head(response.status, headers)
         self.open = True
+        # Whether all that was read so far could be read.
+        self.intact = True
 
-    def pieces(self, seconds: float | None = None) -> Iterator[bytes]:
-        """The body as it comes; with `seconds`, each piece has that time."""
+    def pieces(self, patience: Callable[[], float | None] | None = None) -> Iterator[bytes]:
+        """The body as it comes, in the time of the attempt; with `patience`, each piece has the time that this gives for it."""
         while True:
-            if seconds is not None:
+            if patience is not None:
                 # The socket is shared with the response, also where the connection has given it away.
-                self.clock.restart(seconds)
+                self.clock.restart(patience())
+            self.intact = False
             with _reading(self.clock):
                 piece = self.response.read1(PIECE)
                 if not piece and self.response.length:
                     raise http.client.IncompleteRead(b"", self.response.length)
+            self.intact = True
             if not piece:
                 return
             yield piece
@@ -289,7 +292,7 @@ class Stream:
             # A body that was not read to its end would be taken for the next answer.
             # Up to Python 3.12 a body that was read to its announced length does not count as closed.
             at_end = self.response.isclosed() or self.response.length == 0
-            reusable = at_end and not self.response.will_close
+            reusable = at_end and self.intact and not self.response.will_close
             self.response.close()
             self.transport._give_back(self.connection, reusable)
 
@@ -306,7 +309,7 @@ class _connecting:
 
     def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
         if isinstance(error, OSError):
-            reason = f"no connection within {self.clock.seconds:g} s" if isinstance(error, TimeoutError) else (error.strerror or str(error))
+            reason = f"no connection within {self.clock.seconds_to_connect:g} s" if isinstance(error, TimeoutError) else (error.strerror or str(error))
             raise UnreachableError(f"Network error: {self.address}: {reason}; is the gateway running?") from error
 
 

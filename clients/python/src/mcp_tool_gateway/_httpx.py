@@ -7,9 +7,10 @@ import importlib
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Callable
 
-from ._answers import Head, timed_out
+from ._answers import Head, pool_is_full, timed_out
+from ._clock import Clock
 from ._requests import Address, Request
 from .errors import AnswerTooLargeError, GatewayError, InvalidAnswerError, MissingDependencyError, NetworkError, UnreachableError
 
@@ -25,6 +26,20 @@ def find_library() -> Any:
     raise MissingDependencyError("AsyncGatewayClient needs httpx or httpx2: pip install 'mcp-tool-gateway[async]'; GatewayClient needs neither")
 
 
+class Progress:
+    """How far an attempt is, by what the library reports of it."""
+
+    def __init__(self) -> None:
+        self.is_connecting = False
+        self.is_sent = False
+
+    async def report(self, name: str, _info: Any) -> None:
+        if name == "connection.connect_tcp.started":
+            self.is_connecting = True
+        elif name.endswith(".send_request_headers.started"):
+            self.is_sent = True
+
+
 class AsyncTransport:
     """Sends requests over at most `max_connections` connections at once."""
 
@@ -34,46 +49,70 @@ class AsyncTransport:
         self.max_answer_bytes = max_answer_bytes
         self.max_connections = max_connections
         limits = self.library.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
+        # The machine's certificates, as for the synchronous client; the library would take those of another package, and where none are needed it takes time to read them.
+        verify = context or (ssl.create_default_context() if address.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         # Proxies of the environment and redirects would take keys to other machines.
         self.client = self.library.AsyncClient(
-            limits=limits, timeout=None, trust_env=False, follow_redirects=False, verify=context if context is not None else True
+            limits=limits, timeout=None, trust_env=False, follow_redirects=False, verify=verify
         )
         self.closed = False
 
     async def send(self, request: Request, seconds: float | None) -> tuple[Head, bytes]:
+        progress = Progress()
+
         async def exchange() -> tuple[Head, bytes]:
-            stream = await self.open(request, None)
+            stream = await self.begin(request, Clock(None), Clock(seconds).seconds_to_connect, progress)
             try:
                 return stream.head, await stream.read()
             finally:
                 await stream.aclose()
 
-        try:
+        # One limit for the whole is cheaper than one for each piece.
+        with self.translated(seconds, progress):
             return await asyncio.wait_for(exchange(), seconds)
-        except asyncio.TimeoutError as error:
-            raise timed_out(seconds) from error
 
     async def open(self, request: Request, seconds: float | None) -> AsyncStream:
         """The answer, with its head read."""
+        clock, progress = Clock(seconds), Progress()
+        with self.translated(seconds, progress):
+            return await asyncio.wait_for(self.begin(request, clock, clock.seconds_to_connect, progress), seconds)
+
+    async def begin(self, request: Request, clock: Clock, connecting: float, progress: Progress) -> AsyncStream:
         if self.closed:
             raise GatewayError("this client is closed")
         url = f"{self.address}{request.target}"
-        made = self.client.build_request(request.method, url, headers=dict(request.headers), content=request.body)
+        made = self.client.build_request(
+            request.method,
+            url,
+            headers=dict(request.headers),
+            content=request.body,
+            timeout=self.library.Timeout(None, connect=connecting, pool=connecting),
+            extensions={"trace": progress.report},
+        )
         # What the library would add by itself: answers are read as they are.
         made.headers["accept-encoding"] = "identity"
-        with self.translated(seconds):
-            response = await asyncio.wait_for(self.client.send(made, stream=True), seconds)
-        return AsyncStream(self, response)
+        return AsyncStream(self, await self.client.send(made, stream=True), clock)
+
+    def unreached(self, seconds: float | None, progress: Progress) -> UnreachableError:
+        """The error of an attempt that ended before anything was sent."""
+        if not progress.is_connecting:
+            return pool_is_full(self.max_connections)
+        return UnreachableError(f"Network error: {self.address}: no connection within {Clock(seconds).seconds_to_connect:g} s; is the gateway running?")
 
     @contextmanager
-    def translated(self, seconds: float | None) -> Iterator[None]:
+    def translated(self, seconds: float | None, progress: Progress | None = None) -> Iterator[None]:
         """The library's errors as ours."""
         library = self.library
         try:
             yield
-        except asyncio.TimeoutError as error:
+        # Up to Python 3.10 the one of asyncio is another class.
+        except (asyncio.TimeoutError, TimeoutError) as error:
+            if progress is not None and not progress.is_sent:
+                raise self.unreached(seconds, progress) from error
             raise timed_out(seconds) from error
-        except (library.ConnectError, library.ConnectTimeout, library.PoolTimeout) as error:
+        except (library.ConnectTimeout, library.PoolTimeout) as error:
+            raise self.unreached(seconds, progress or Progress()) from error
+        except library.ConnectError as error:
             raise UnreachableError(f"Network error: {self.address}: {error}; is the gateway running?") from error
         except library.RemoteProtocolError as error:
             # The library has one error for answers that end too early and for answers that are no HTTP.
@@ -93,18 +132,21 @@ class AsyncTransport:
 class AsyncStream:
     """An answer whose body is read as it comes."""
 
-    def __init__(self, transport: AsyncTransport, response: Any) -> None:
+    def __init__(self, transport: AsyncTransport, response: Any, clock: Clock) -> None:
+        self.clock = clock
         self.transport = transport
         self.response = response
         self.head = Head(response.status_code, {name.lower(): value for name, value in response.headers.items()})
 
-    async def pieces(self, seconds: float | None = None) -> AsyncIterator[bytes]:
-        """The body as it comes; with `seconds`, each piece has that time."""
+    async def pieces(self, patience: Callable[[], float | None] | None = None) -> AsyncIterator[bytes]:
+        """The body as it comes, in the time of the attempt; with `patience`, each piece has the time that this gives for it."""
         source = self.response.aiter_raw().__aiter__()
         while True:
-            with self.transport.translated(seconds):
+            if patience is not None:
+                self.clock.restart(patience())
+            with self.transport.translated(self.clock.seconds):
                 try:
-                    piece = await asyncio.wait_for(source.__anext__(), seconds)
+                    piece = await asyncio.wait_for(source.__anext__(), self.clock.left())
                 except StopAsyncIteration:
                     return
             yield piece

@@ -15,8 +15,6 @@ from typing import Any, Callable
 from .errors import InvalidRequestError
 
 DEPTH = 200
-# What SDKs of AWS put beside an answer: how it travelled, not what the model said.
-TRANSPORT_MEMBERS = frozenset({"ResponseMetadata"})
 WHOLE = 2**53
 
 
@@ -39,7 +37,7 @@ def _of(value: Any, depth: int) -> Any:
     for matches, convert in RULES:
         if matches(value):
             return convert(value, depth + 1)
-    text = f"{type(value).__module__}.{type(value).__qualname__} is no value of JSON, and no object of an SDK that is known; pass a dict with its members"
+    text = f"{type(value).__module__}.{type(value).__qualname__} cannot be written as JSON: it is neither a plain value nor an object of a known SDK; pass a dict with its members"
     raise InvalidRequestError(text)
 
 
@@ -51,14 +49,14 @@ def _has(*names: str) -> Callable[[Any], bool]:
 def _of_mapping(value: Any, depth: int) -> Any:
     is_protobuf = type(value).__module__.startswith(("proto.", "google."))
     convert = _of_protobuf_value if is_protobuf else _of
-    return {_key(key): convert(value[key], depth) for key in value if key not in TRANSPORT_MEMBERS}
+    return {_key(key): convert(value[key], depth) for key in value}
 
 
 def _key(key: Any) -> str:
     key = key.value if isinstance(key, enum.Enum) else key
     if isinstance(key, (str, int)) and not isinstance(key, bool):
         return str(key)
-    raise InvalidRequestError(f"{key!r} is no name of a JSON object")
+    raise InvalidRequestError(f"{key!r} cannot be the name of a member of a JSON object")
 
 
 def _of_protobuf_value(value: Any, depth: int) -> Any:
@@ -152,6 +150,12 @@ def _of_reply_of_generativeai(reply: Any, depth: int) -> Any:
     return members
 
 
+def _of_decimal(value: decimal.Decimal) -> int | float:
+    if not value.is_finite():
+        raise InvalidRequestError(f"{value!r} cannot be written as JSON")
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
 def _of_iterable(values: Any, depth: int) -> Any:
     return [_of(value, depth + 1) for value in values]
 
@@ -174,7 +178,7 @@ RULES: tuple[tuple[Callable[[Any], bool], Callable[[Any, int], Any]], ...] = (
     (lambda value: isinstance(value, Mapping), _of_mapping),
     (lambda value: isinstance(value, (datetime.datetime, datetime.date)), lambda value, _: value.isoformat()),
     (lambda value: isinstance(value, (uuid.UUID, pathlib.PurePath)), lambda value, _: str(value)),
-    (lambda value: isinstance(value, decimal.Decimal), lambda value, _: int(value) if value == int(value) else float(value)),
+    (lambda value: isinstance(value, decimal.Decimal), lambda value, _: _of_decimal(value)),
     (lambda value: isinstance(value, Iterable), _of_iterable),
     (lambda value: hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value), _of_object),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Any, Mapping
@@ -19,6 +20,13 @@ SAFE_METHODS = frozenset({"GET", "PUT", "DELETE"})
 # PUT of a registered tool and DELETE have the same effect twice, but the end of a session of MCP is not asked for twice.
 NOT_REPEATED = frozenset({"deleteMcp", "deleteMcpGroup", "getMcp", "getMcpGroup", "getMcpEvents", "getMcpGroupEvents"})
 CLIENT_OPTIONS = ("timeout", "deadline", "headers")
+# More than 24 days are more milliseconds than sockets take.
+LONGEST_TIME = 2_000_000
+# What a path may have besides letters and digits; `%` because it may be encoded already.
+IN_PATH = "/%:@!$&'()*+,;=~-._"
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# They say where the body ends, which the client alone knows.
+FRAMING = frozenset({"content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class Request:
     body: bytes | None
     # Whether it may be sent again after it may have arrived.
     may_repeat: bool
+    # Whether it carries a key, under which the gateway runs it once as long as it remembers the key.
+    is_keyed: bool
     correlation_id: str
     timeout: float | None = None
     deadline: float | None = None
@@ -52,10 +62,41 @@ def in_query(value: Any) -> Any:
 
 
 def in_header(name: str, value: Any) -> str:
-    text = str(value)
+    # Blanks around a value mean nothing, and some libraries refuse them with an error that shows the value.
+    text = str(value).strip(" ")
     if not text.isascii() or any(ord(character) < 32 or ord(character) == 127 for character in text):
-        raise InvalidRequestError(f"the header {name} cannot be {text!r}: headers are visible ASCII characters")
+        # Without the value, which may be a key.
+        raise InvalidRequestError(f"the value of the header {name} has characters that are not visible ASCII")
     return text
+
+
+def header_name(name: str) -> str:
+    if not HEADER_NAME.fullmatch(name):
+        raise InvalidRequestError(f"{name!r} is not a name of a header: names have ASCII letters, digits and hyphens")
+    if name.lower() in FRAMING:
+        raise InvalidRequestError(f"the header {name} is set by the client itself; leave it out")
+    return name
+
+
+def merge_headers(*layers: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of all layers; of those with the same name, however it is written, the one of the last layer."""
+    merged: dict[str, tuple[str, str]] = {}
+    for layer in layers:
+        for name, value in layer.items():
+            merged[name.lower()] = (header_name(name), in_header(name, value))
+    return dict(merged.values())
+
+
+def header_in(headers: Mapping[str, str], wanted: str) -> str | None:
+    """The value of a header, however its name is written."""
+    return next((value for name, value in headers.items() if name.lower() == wanted.lower()), None)
+
+
+def check_time(name: str, value: float | None) -> float | None:
+    """`timeout` or `deadline`, if it is a time; a deadline may have passed already."""
+    if value is not None and not (0 < value <= LONGEST_TIME or (value == 0 and name == "deadline")):
+        raise InvalidRequestError(f"{name}={value!r}: expected seconds, more than 0 and at most {LONGEST_TIME}, or None for no limit")
+    return value
 
 
 def encode(value: Any) -> bytes:
@@ -99,23 +140,25 @@ def build(name: str, given: Mapping[str, Any], *, body: Any = None, accept: str 
         headers.setdefault("Idempotency-Key", str(uuid.uuid4()))
     content = body if body is not None else members if operation.body else None
     text = None if content is None else content if isinstance(content, bytes) else encode(normalise(content))
-    headers |= {"Accept": accept, "x-correlation-id": in_header("x-correlation-id", correlation_id)}
+    headers |= {"Accept": accept, "x-correlation-id": correlation_id}
     if text is not None:
         headers["Content-Type"] = "application/json"
-    headers |= {key: in_header(key, value) for key, value in options.get("headers", {}).items()}
+    headers = merge_headers(headers, options.get("headers", {}))
     path = operation.template
     for wire, segment in segments.items():
         path = path.replace("{" + wire + "}", segment)
-    repeats = "Idempotency-Key" in headers or name in PURE or (operation.method in SAFE_METHODS and name not in NOT_REPEATED)
+    is_keyed = header_in(headers, "Idempotency-Key") is not None
+    repeats = is_keyed or name in PURE or (operation.method in SAFE_METHODS and name not in NOT_REPEATED)
     return Request(
         method=operation.method,
         target=path + (f"?{urlencode(query, doseq=True)}" if query else ""),
         headers=headers,
         body=text,
         may_repeat=repeats,
-        correlation_id=correlation_id,
-        timeout=options.get("timeout"),
-        deadline=options.get("deadline"),
+        is_keyed=is_keyed,
+        correlation_id=header_in(headers, "x-correlation-id") or correlation_id,
+        timeout=check_time("timeout", options.get("timeout")),
+        deadline=check_time("deadline", options.get("deadline")),
     )
 
 
@@ -130,17 +173,22 @@ class Address:
 
     @staticmethod
     def parse(url: str) -> Address:
-        parts = urlsplit(url)
+        # What has one of these characters may hold a password or a key.
+        shown = f"url={url!r}" if not set("@?#") & set(url) else "this url= (not shown: it may hold a password or a key)"
+        problem = f"{shown} is not the address of a gateway, which looks like http://127.0.0.1:8787"
         try:
+            parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            port = -1
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == -1 or parts.query or parts.fragment:
-            raise InvalidRequestError(f"url={url!r} is no address of a gateway; it looks like http://127.0.0.1:8787")
-        if parts.username or parts.password:
+            # Not as the cause: its text has what stands before the host.
+            raise InvalidRequestError(problem) from None
+        if "@" in parts.netloc:
             raise InvalidRequestError("a password in the URL is not sent; use api_key= or headers=")
+        if parts.scheme not in ("http", "https") or not parts.hostname or " " in parts.hostname or parts.query or parts.fragment:
+            raise InvalidRequestError(problem)
         default = 443 if parts.scheme == "https" else 80
-        return Address(parts.scheme, parts.hostname, default if port is None else port, parts.path.rstrip("/"))
+        prefix = quote(parts.path.rstrip("/"), safe=IN_PATH)
+        return Address(parts.scheme, parts.hostname, default if port is None else port, prefix)
 
     @property
     def authority(self) -> str:

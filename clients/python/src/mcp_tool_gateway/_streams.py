@@ -7,12 +7,14 @@ import sys
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any
 
+from ._answers import unexpected
 from ._normalise import normalise
 from .errors import InvalidRequestError
 
 # Members with bytes in messages of Bedrock, and those with values of tools, where a member of the same name is the tool's own.
 BYTES = frozenset({"bytes", "redactedContent"})
 VALUES = frozenset({"json", "input"})
+TRANSPORT_MEMBER = "ResponseMetadata"
 
 
 def is_stream(reply: Any) -> bool:
@@ -37,8 +39,15 @@ def of_source(reply: Any) -> Any:
     if is_manager(reply):
         raise InvalidRequestError(f"{type(reply).__name__} has to be entered first: with … as stream: gateway.execute_reply(stream)")
     if not is_stream(reply):
-        return normalise(reply)
+        return normalise(without_transport(reply))
     return of_chunks(list(reply))
+
+
+def without_transport(reply: Any) -> Any:
+    """A reply without what boto3 puts beside it: how it travelled, not what the model said. Deeper, a member of that name is the tool's own."""
+    if not isinstance(reply, Mapping) or TRANSPORT_MEMBER not in reply:
+        return reply
+    return {key: reply[key] for key in reply if key != TRANSPORT_MEMBER}
 
 
 async def of_async_source(reply: Any) -> Any:
@@ -83,6 +92,17 @@ def wants_bytes(setting: bool | None) -> bool:
     return "botocore" in sys.modules if setting is None else setting
 
 
+def messages_with_bytes(answer: Any) -> Any:
+    """The messages of an answer as boto3 takes them."""
+    messages = answer.get("messages")
+    if not isinstance(messages, list):
+        raise unexpected(answer, f"expected a list of messages, got {messages!r}")
+    try:
+        return with_bytes(messages)
+    except ValueError as error:
+        raise unexpected(answer, f"bytes of a message are not base64: {error}") from error
+
+
 def with_bytes(value: Any) -> Any:
     """Messages of Bedrock as boto3 takes them, which encodes bytes itself."""
     if isinstance(value, list):
@@ -94,5 +114,5 @@ def with_bytes(value: Any) -> Any:
 
 def decoded(key: str, item: Any) -> Any:
     if key in BYTES and isinstance(item, str):
-        return base64.b64decode(item)
+        return base64.b64decode(item, validate=True)
     return item if key in VALUES else with_bytes(item)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, Sequence, cas
 from typing import Awaitable
 
 from . import types as t
-from ._answers import REDIRECTED, metadata, with_metadata
+from ._answers import LIST, OBJECT_OR_LIST, REDIRECTED, metadata, unexpected, with_metadata
 from ._async_core import AsyncCore
 from ._events import Event
-from ._streams import dialect_for, of_async_source, wants_bytes, with_bytes
+from ._streams import dialect_for, messages_with_bytes, of_async_source, wants_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -40,7 +40,7 @@ class AsyncGatewayClient(AsyncCore):
     async def get_tools(self, provider: str, server: str | None = None, **options: Unpack[t.GetToolsProviderOptions]) -> Any:
         """The tools as the provider's SDK takes them: hand the answer, or its `tools`, to the SDK. For `gemini` this is `gemini-legacy` where `google.generativeai`
         is the only SDK of Google that was imported."""
-        return await self._call("getToolsProvider", {"provider": dialect_for(provider), "server": server, **options})
+        return await self._call("getToolsProvider", {"provider": dialect_for(provider), "server": server, **options}, kinds=OBJECT_OR_LIST)
 
     async def context(self, provider: str, server: str | None = None, **options: Unpack[t.GetToolsProviderContextOptions]) -> str:
         """The tools as text for a prompt."""
@@ -65,7 +65,10 @@ class AsyncGatewayClient(AsyncCore):
         if "result" in answer:
             return with_metadata(answer["result"], about)
         if "results" in answer:
-            return with_metadata([entry.get("result") for entry in answer["results"]], about)
+            entries = answer["results"]
+            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+                raise unexpected(answer, "POST /execute: expected a list of objects in `results`")
+            return with_metadata([entry.get("result") for entry in entries], about)
         return answer
 
     async def execute_reply(
@@ -84,7 +87,7 @@ class AsyncGatewayClient(AsyncCore):
         answer = await (self._call("postExecute", given) if on_event is None else self._watched("postExecute", given, on_event))
         answer.setdefault("messages", [])
         if answer.get("provider") == "bedrock" and wants_bytes(self._bytes_for_boto3):
-            answer["messages"] = with_bytes(answer["messages"])
+            answer["messages"] = messages_with_bytes(answer)
         return cast("t.ExecuteAnswer", answer)
 
     async def call_tool(
@@ -103,7 +106,7 @@ class AsyncGatewayClient(AsyncCore):
 
     async def route(self, tool_use: Any, **options: Unpack[t.PostRouteOptions]) -> Any:
         """Runs tool use of any format, and answers in the same one: XML in, XML out."""
-        return await self._call("postRoute", options, body=tool_use, accepts=("application/json", "application/xml"))
+        return await self._call("postRoute", options, body=tool_use, accepts=("application/json", "application/xml"), kinds=OBJECT_OR_LIST)
 
     # Conversions: nothing runs, and nothing is remembered
 
@@ -119,7 +122,7 @@ class AsyncGatewayClient(AsyncCore):
         """A conversation of one dialect as one of another."""
         answer = await self._call("postHistory", {"from_": from_, "to": to, "messages": messages, **options})
         if to == "bedrock" and wants_bytes(self._bytes_for_boto3):
-            answer["messages"] = with_bytes(answer["messages"])
+            answer["messages"] = messages_with_bytes(answer)
         return cast("t.HistoryAnswer", answer)
 
     async def check(self, tools: Sequence[Any], **options: Unpack[t.PostCheckOptions]) -> t.CheckAnswer:
@@ -170,7 +173,7 @@ class AsyncGatewayClient(AsyncCore):
         return cast("t.Conversation", await self._call("postConversations", {"title": title, **options}))
 
     async def conversations(self, **options: Unpack[t.GetConversationsOptions]) -> t.ConversationSummaries:
-        return cast("t.ConversationSummaries", await self._call("getConversations", options))
+        return cast("t.ConversationSummaries", await self._call("getConversations", options, kinds=LIST))
 
     async def conversation(self, id: str, **options: Unpack[t.GetConversationsIdOptions]) -> t.Conversation:
         return cast("t.Conversation", await self._call("getConversationsId", {"id": id, **options}))
@@ -242,7 +245,7 @@ class AsyncGatewayClient(AsyncCore):
         given = {"server": server, "since": since, "limit": limit, **options}
         if follow:
             return self._followed("getLogs", {**given, "follow": True}, last_event_id)
-        return cast("Awaitable[t.LogEntries]", self._call("getLogs", given))
+        return cast("Awaitable[t.LogEntries]", self._call("getLogs", given, kinds=LIST))
 
     get_logs = logs
 
@@ -287,7 +290,7 @@ class AsyncGatewayClient(AsyncCore):
         return cast("t.RegisterAnswer", await self._call("putRegistryName", {"name": name, "handler": handler, **options}))
 
     async def unregister_tool(self, name: str, **options: Unpack[t.DeleteRegistryNameOptions]) -> None:
-        await self._call("deleteRegistryName", {"name": name, **options})
+        await self._call("deleteRegistryName", {"name": name, **options}, may_be_empty=True)
 
     # Operations
 
@@ -328,26 +331,26 @@ class AsyncGatewayClient(AsyncCore):
     async def mcp(self, message: Any, group: str | None = None, **options: Unpack[t.PostMcpOptions]) -> Any:
         """Sends one message of MCP, and gives the answer to it."""
         name, where = ("postMcp", {}) if group is None else ("postMcpGroup", {"group": group})
-        return await self._call(name, {**where, **options}, body=message)
+        return await self._call(name, {**where, **options}, body=message, kinds=OBJECT_OR_LIST, may_be_empty=True)
 
     def mcp_stream(self, group: str | None = None, **options: Unpack[t.GetMcpOptions]) -> AsyncIterator[Event]:
         """What the gateway says by itself in a session of MCP."""
         name, where = ("getMcp", {}) if group is None else ("getMcpGroup", {"group": group})
-        return self._events(name, {**where, **options}, ends=False)
+        return self._events(self._stream_request(name, {**where, **options}), ends=False)
 
     async def end_mcp_session(self, mcp_session_id: str, group: str | None = None, **options: Unpack[t.CallOptions]) -> None:
         name, where = ("deleteMcp", {}) if group is None else ("deleteMcpGroup", {"group": group})
-        await self._call(name, {**where, "mcp_session_id": mcp_session_id, **options})
+        await self._call(name, {**where, "mcp_session_id": mcp_session_id, **options}, may_be_empty=True)
 
     def mcp_events(self, group: str | None = None, **options: Unpack[t.CallOptions]) -> AsyncIterator[Event]:
         """The stream of MCP's older HTTP transport; its first event has the address for `mcp_send`."""
         name, where = ("getMcpEvents", {}) if group is None else ("getMcpGroupEvents", {"group": group})
-        return self._events(name, {**where, **options}, ends=False)
+        return self._events(self._stream_request(name, {**where, **options}), ends=False)
 
     async def mcp_send(self, message: Any, session_id: str, group: str | None = None, **options: Unpack[t.CallOptions]) -> Any:
         """Sends one message by MCP's older HTTP transport; the answer comes on the stream."""
         name, where = ("postMcpApi", {}) if group is None else ("postMcpGroupApi", {"group": group})
-        return await self._call(name, {**where, "session_id": session_id, **options}, body=message)
+        return await self._call(name, {**where, "session_id": session_id, **options}, body=message, kinds=OBJECT_OR_LIST, may_be_empty=True)
 
 
 # Options of `chat` that are no members of its body.

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, Sequence, cast, overload
 
 from . import types as t
-from ._answers import REDIRECTED, metadata, with_metadata
+from ._answers import LIST, OBJECT_OR_LIST, REDIRECTED, metadata, unexpected, with_metadata
 from ._core import Core
 from ._events import Event
-from ._streams import dialect_for, of_source, wants_bytes, with_bytes
+from ._streams import dialect_for, messages_with_bytes, of_source, wants_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -39,7 +39,7 @@ class GatewayClient(Core):
     def get_tools(self, provider: str, server: str | None = None, **options: Unpack[t.GetToolsProviderOptions]) -> Any:
         """The tools as the provider's SDK takes them: hand the answer, or its `tools`, to the SDK. For `gemini` this is `gemini-legacy` where `google.generativeai`
         is the only SDK of Google that was imported."""
-        return self._call("getToolsProvider", {"provider": dialect_for(provider), "server": server, **options})
+        return self._call("getToolsProvider", {"provider": dialect_for(provider), "server": server, **options}, kinds=OBJECT_OR_LIST)
 
     def context(self, provider: str, server: str | None = None, **options: Unpack[t.GetToolsProviderContextOptions]) -> str:
         """The tools as text for a prompt."""
@@ -64,7 +64,10 @@ class GatewayClient(Core):
         if "result" in answer:
             return with_metadata(answer["result"], about)
         if "results" in answer:
-            return with_metadata([entry.get("result") for entry in answer["results"]], about)
+            entries = answer["results"]
+            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+                raise unexpected(answer, "POST /execute: expected a list of objects in `results`")
+            return with_metadata([entry.get("result") for entry in entries], about)
         return answer
 
     def execute_reply(
@@ -83,7 +86,7 @@ class GatewayClient(Core):
         answer = (self._call("postExecute", given) if on_event is None else self._watched("postExecute", given, on_event))
         answer.setdefault("messages", [])
         if answer.get("provider") == "bedrock" and wants_bytes(self._bytes_for_boto3):
-            answer["messages"] = with_bytes(answer["messages"])
+            answer["messages"] = messages_with_bytes(answer)
         return cast("t.ExecuteAnswer", answer)
 
     def call_tool(
@@ -102,7 +105,7 @@ class GatewayClient(Core):
 
     def route(self, tool_use: Any, **options: Unpack[t.PostRouteOptions]) -> Any:
         """Runs tool use of any format, and answers in the same one: XML in, XML out."""
-        return self._call("postRoute", options, body=tool_use, accepts=("application/json", "application/xml"))
+        return self._call("postRoute", options, body=tool_use, accepts=("application/json", "application/xml"), kinds=OBJECT_OR_LIST)
 
     # Conversions: nothing runs, and nothing is remembered
 
@@ -118,7 +121,7 @@ class GatewayClient(Core):
         """A conversation of one dialect as one of another."""
         answer = self._call("postHistory", {"from_": from_, "to": to, "messages": messages, **options})
         if to == "bedrock" and wants_bytes(self._bytes_for_boto3):
-            answer["messages"] = with_bytes(answer["messages"])
+            answer["messages"] = messages_with_bytes(answer)
         return cast("t.HistoryAnswer", answer)
 
     def check(self, tools: Sequence[Any], **options: Unpack[t.PostCheckOptions]) -> t.CheckAnswer:
@@ -169,7 +172,7 @@ class GatewayClient(Core):
         return cast("t.Conversation", self._call("postConversations", {"title": title, **options}))
 
     def conversations(self, **options: Unpack[t.GetConversationsOptions]) -> t.ConversationSummaries:
-        return cast("t.ConversationSummaries", self._call("getConversations", options))
+        return cast("t.ConversationSummaries", self._call("getConversations", options, kinds=LIST))
 
     def conversation(self, id: str, **options: Unpack[t.GetConversationsIdOptions]) -> t.Conversation:
         return cast("t.Conversation", self._call("getConversationsId", {"id": id, **options}))
@@ -241,7 +244,7 @@ class GatewayClient(Core):
         given = {"server": server, "since": since, "limit": limit, **options}
         if follow:
             return self._followed("getLogs", {**given, "follow": True}, last_event_id)
-        return cast("t.LogEntries", self._call("getLogs", given))
+        return cast("t.LogEntries", self._call("getLogs", given, kinds=LIST))
 
     get_logs = logs
 
@@ -286,7 +289,7 @@ class GatewayClient(Core):
         return cast("t.RegisterAnswer", self._call("putRegistryName", {"name": name, "handler": handler, **options}))
 
     def unregister_tool(self, name: str, **options: Unpack[t.DeleteRegistryNameOptions]) -> None:
-        self._call("deleteRegistryName", {"name": name, **options})
+        self._call("deleteRegistryName", {"name": name, **options}, may_be_empty=True)
 
     # Operations
 
@@ -327,26 +330,26 @@ class GatewayClient(Core):
     def mcp(self, message: Any, group: str | None = None, **options: Unpack[t.PostMcpOptions]) -> Any:
         """Sends one message of MCP, and gives the answer to it."""
         name, where = ("postMcp", {}) if group is None else ("postMcpGroup", {"group": group})
-        return self._call(name, {**where, **options}, body=message)
+        return self._call(name, {**where, **options}, body=message, kinds=OBJECT_OR_LIST, may_be_empty=True)
 
     def mcp_stream(self, group: str | None = None, **options: Unpack[t.GetMcpOptions]) -> Iterator[Event]:
         """What the gateway says by itself in a session of MCP."""
         name, where = ("getMcp", {}) if group is None else ("getMcpGroup", {"group": group})
-        return self._events(name, {**where, **options}, ends=False)
+        return self._events(self._stream_request(name, {**where, **options}), ends=False)
 
     def end_mcp_session(self, mcp_session_id: str, group: str | None = None, **options: Unpack[t.CallOptions]) -> None:
         name, where = ("deleteMcp", {}) if group is None else ("deleteMcpGroup", {"group": group})
-        self._call(name, {**where, "mcp_session_id": mcp_session_id, **options})
+        self._call(name, {**where, "mcp_session_id": mcp_session_id, **options}, may_be_empty=True)
 
     def mcp_events(self, group: str | None = None, **options: Unpack[t.CallOptions]) -> Iterator[Event]:
         """The stream of MCP's older HTTP transport; its first event has the address for `mcp_send`."""
         name, where = ("getMcpEvents", {}) if group is None else ("getMcpGroupEvents", {"group": group})
-        return self._events(name, {**where, **options}, ends=False)
+        return self._events(self._stream_request(name, {**where, **options}), ends=False)
 
     def mcp_send(self, message: Any, session_id: str, group: str | None = None, **options: Unpack[t.CallOptions]) -> Any:
         """Sends one message by MCP's older HTTP transport; the answer comes on the stream."""
         name, where = ("postMcpApi", {}) if group is None else ("postMcpGroupApi", {"group": group})
-        return self._call(name, {**where, "session_id": session_id, **options}, body=message)
+        return self._call(name, {**where, "session_id": session_id, **options}, body=message, kinds=OBJECT_OR_LIST, may_be_empty=True)
 
 
 # Options of `chat` that are no members of its body.

@@ -95,7 +95,7 @@ def _problem(tool: Any) -> str | None:
             return f"`{name}` has no `{key}`"
     parameters = function["parameters"]
     if not isinstance(parameters, dict) or parameters.get("type") != "object":
-        return f"the parameters of `{name}` are no object"
+        return f"the parameters of `{name}` are not an object"
     properties = parameters.get("properties")
     if not isinstance(properties, dict):
         return f"the parameters of `{name}` have no `properties`"

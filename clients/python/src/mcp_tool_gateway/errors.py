@@ -2,8 +2,8 @@
 
     GatewayError
     ├── GatewayHttpError        the gateway answered with an error; `code` says which, and each code has a class below this one
-    ├── NetworkError            no whole answer came; the request may have run
-    │   ├── UnreachableError    no connection came about; nothing was sent
+    ├── NetworkError            no complete answer came; the request may have run
+    │   ├── UnreachableError    no connection was made; nothing was sent
     │   └── RequestTimeoutError it took longer than `timeout` or `deadline`
     ├── InvalidAnswerError      something answered that is not the gateway, or not as it should
     │   └── AnswerTooLargeError
@@ -101,15 +101,15 @@ class GatewayError(Exception):
 
 
 class NetworkError(GatewayError):
-    """No whole answer came. A call without an idempotency key may have run."""
+    """No complete answer came. A call without an idempotency key may have run."""
 
 
 class UnreachableError(NetworkError):
-    """No connection came about, so that nothing was sent."""
+    """No connection was made, so that nothing was sent."""
 
 
 class RequestTimeoutError(NetworkError):
-    """No whole answer came in time."""
+    """No complete answer came in time."""
 
 
 class InvalidAnswerError(GatewayError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import json
 import os
@@ -16,6 +17,7 @@ import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any, Mapping, Sequence
 
+from ._guard import Guard
 from .async_client import AsyncGatewayClient
 from .client import GatewayClient
 from .errors import GatewayStartError
@@ -27,6 +29,7 @@ NAME = "mcp-tool-gateway.exe" if os.name == "nt" else "mcp-tool-gateway"
 VARIABLE = "MCP_TOOL_GATEWAY_BIN"
 LISTENING = re.compile(r"listening on (http://\S+)")
 SAID = 20_000
+MEMBER = "dataDirectory"
 
 
 def find_binary() -> str:
@@ -45,6 +48,27 @@ def find_binary() -> str:
     )
 
 
+def has_data_folder(config: Mapping[str, Any] | str | os.PathLike[str] | None, environment: Mapping[str, str], arguments: Sequence[str]) -> bool:
+    """Whether the caller has said by other means where the gateway's data is."""
+    if environment.get("MCP_GATEWAY_DATA") or any(argument.split("=")[0] == "--data" for argument in arguments):
+        return True
+    if isinstance(config, Mapping):
+        return MEMBER in config
+    # Where the gateway looks, if no file is named.
+    path = pathlib.Path(config or environment.get("MCP_CONFIG_PATH") or "mcp-gateway-config.json")
+    try:
+        text = path.read_text("utf-8-sig", "replace")
+    except OSError:
+        # The gateway says what is wrong with it.
+        return False
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        # The gateway reads JSON with comments, TOML and YAML, too; there a word has to do.
+        return re.search(rf"\b{MEMBER}\b", text) is not None
+    return isinstance(found, dict) and MEMBER in found
+
+
 def is_script(path: str) -> bool:
     """Whether it is a script that would lead back to this package."""
     with open(path, "rb") as file:
@@ -53,7 +77,7 @@ def is_script(path: str) -> bool:
 
 def checked(path: str, what: str) -> str:
     if not os.path.isfile(path) or not os.access(path, os.X_OK):
-        raise GatewayStartError(f"{what} is no program that can be run; set {VARIABLE} to the path of {NAME}")
+        raise GatewayStartError(f"{what} is not a program that can be run; set {VARIABLE} to the path of {NAME}")
     return path
 
 
@@ -63,11 +87,13 @@ class Gateway:
     with Gateway.start({"mcpServers": {"demo": {"type": "builtin"}}}) as client:
         client.call_tool("demo", "add", {"a": 15, "b": 27})
 
-    `async with` gives an `AsyncGatewayClient`. The program listens on a free port of 127.0.0.1, and ends with the servers that it has started.
+    `async with` gives an `AsyncGatewayClient`. The program listens on a free port of 127.0.0.1, and ends with the servers that it has started; so it does where this program
+    is killed (on systems with a shell).
     """
 
-    def __init__(self, process: subprocess.Popen[str], url: str, folder: str, client: Mapping[str, Any]) -> None:
+    def __init__(self, process: subprocess.Popen[str], guard: Guard, url: str, folder: str, client: Mapping[str, Any]) -> None:
         self.process = process
+        self._guard = guard
         self.url = url
         self._folder = folder
         self._client = client
@@ -89,13 +115,19 @@ class Gateway:
         timeout: float = 60,
         **client: Any,
     ) -> Self:
-        """Starts it with a configuration: a dict, or the path of a file; without one the gateway looks for a file as it always does. `data` is the folder of its log, which is
-        a temporary one if absent, `port` 0 is any that is free, and `arguments` are more of those that `mcp-tool-gateway serve` takes. What else is given goes to the client."""
+        """Starts it with a configuration: a dict, or the path of a file; without one the gateway looks for a file as it always does. `data` is the folder of its log; if absent
+        it is the one that is configured (`dataDirectory`, MCP_GATEWAY_DATA), else a temporary one. `port` 0 is any that is free, and `arguments` are more of those that
+        `mcp-tool-gateway serve` takes. What else is given goes to the client."""
         program = checked(os.fspath(binary), f"binary={os.fspath(binary)!r}") if binary is not None else find_binary()
         # Not a TemporaryDirectory: that goes away with any process that was forked meanwhile.
         folder = tempfile.mkdtemp(prefix="mcp-tool-gateway-")
         try:
-            command = [program, "serve", "--port", str(port), "--data", os.fspath(data) if data is not None else os.path.join(folder, "data")]
+            environment = {**os.environ, **(env or {})}
+            command = [program, "serve", "--port", str(port)]
+            if data is not None:
+                command += ["--data", os.fspath(data)]
+            elif not has_data_folder(config, environment, arguments):
+                command += ["--data", os.path.join(folder, "data")]
             if isinstance(config, Mapping):
                 path = pathlib.Path(folder, "config.json")
                 path.write_text(json.dumps(config))
@@ -103,11 +135,11 @@ class Gateway:
             elif config is not None:
                 command += ["--config", os.fspath(config)]
             command += arguments
-            process, url = launch(command, {**os.environ, **(env or {})}, timeout)
+            process, guard, url = launch(command, environment, folder, timeout)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return cls(process, url, folder, client)
+        return cls(process, guard, url, folder, client)
 
     def client(self, **options: Any) -> GatewayClient:
         """One more client of this gateway."""
@@ -121,6 +153,7 @@ class Gateway:
         atexit.unregister(self._stop_at_exit)
         end(self.process, timeout)
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._guard.release()
 
     def _stop_at_exit(self) -> None:
         # For programs that end without `stop`; not for their forks, which end earlier.
@@ -144,21 +177,24 @@ class Gateway:
         try:
             self._open_async = self.async_client()
         except BaseException:
-            self.stop()
+            await asyncio.to_thread(self.stop)
             raise
         return self._open_async
 
     async def __aexit__(self, *_: object) -> None:
         if self._open_async is not None:
             await self._open_async.aclose()
-        self.stop()
+        # Its servers may need seconds to end, in which other tasks go on.
+        await asyncio.to_thread(self.stop)
 
 
 class Output:
     """What the program says, read so that it never waits for a reader; the newest part is kept."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], stream: IO[str], guard: Guard) -> None:
+        self.process = process
         self.stream = stream
+        self.guard = guard
         self.text = ""
         self.url: str | None = None
         self.ready = threading.Event()
@@ -173,10 +209,14 @@ class Output:
                 self.ready.set()
         self.ready.set()
         self.stream.close()
+        self.process.wait()
+        self.guard.report_end()
 
 
-def launch(command: list[str], environment: Mapping[str, str], timeout: float) -> tuple[subprocess.Popen[str], str]:
-    """The running program and its address."""
+def launch(command: list[str], environment: Mapping[str, str], folder: str, timeout: float) -> tuple[subprocess.Popen[str], Guard, str]:
+    """The running program, what ends it with this one, and its address."""
+    # Not the arguments, which may hold keys.
+    shown = f"`{command[0]} serve`"
     try:
         process = subprocess.Popen(
             command,
@@ -191,20 +231,24 @@ def launch(command: list[str], environment: Mapping[str, str], timeout: float) -
     except OSError as error:
         raise GatewayStartError(f"starting {command[0]}: {error}") from error
     assert process.stdout is not None
-    output = Output(process.stdout)
+    guard = Guard(process.pid, folder)
+    output = Output(process, process.stdout, guard)
     try:
         output.ready.wait(timeout)
+        if output.url is not None:
+            return process, guard, output.url
     except BaseException:
         end(process, 5)
+        guard.release()
         raise
-    if output.url is not None:
-        return process, output.url
     if output.ready.is_set():
         status = process.wait()
         output.thread.join(5)
-        raise GatewayStartError(f"{' '.join(command)} ended with status {status}; it said:\n{output.text.strip()}")
+        guard.release()
+        raise GatewayStartError(f"{shown} ended with status {status}; it said:\n{output.text.strip()}")
     end(process, 5)
-    raise GatewayStartError(f"{' '.join(command)} did not listen within {timeout:g} s; it said:\n{output.text.strip()}")
+    guard.release()
+    raise GatewayStartError(f"{shown} did not listen within {timeout:g} s; it said:\n{output.text.strip()}")
 
 
 def end(process: subprocess.Popen[str], timeout: float) -> None:
