@@ -69,6 +69,13 @@ ExecuteRequest = TypedDict(
 )
 
 
+class ExecuteAnswerChangesItem(TypedDict):
+    result: int
+    path: str
+    fate: str
+    reason: str
+
+
 class ExecuteAnswerUsage(TypedDict):
     inputTokens: int
     outputTokens: int
@@ -78,7 +85,12 @@ class ExecuteAnswer(TypedDict):
     result: NotRequired[Any]
     cached: NotRequired[bool]
     candidates: NotRequired[List[str]]
+    server: NotRequired[str]
+    tool: NotRequired[str]
+    code: NotRequired[str]
+    notes: NotRequired[List[Any]]
     results: NotRequired[List[Any]]
+    changes: NotRequired[List[ExecuteAnswerChangesItem]]
     messages: List[Any]
     provider: str
     text: NotRequired[str]

@@ -66,7 +66,25 @@ export interface ExecuteAnswer {
   cached?: boolean;
   /** Where several tools have the name: names that lead to one each. */
   candidates?: string[];
+  /** The server of a single call, once it is known. */
+  server?: string;
+  /** The name of its tool on that server. */
+  tool?: string;
+  /** Why a single call has an error instead of the tool's result: a code of `Error`. */
+  code?: string;
+  /** What was done to the arguments of a single call before the tool got them. */
+  notes?: unknown[];
+  /** Of several calls, an entry each: `name`, `id`, `result`, and `server`, `tool`, `code`, `candidates`, `cached` and `notes` as of a single one. */
   results?: unknown[];
+  /** What is other in the messages than in the results as they came. */
+  changes?: Array<{
+    /** Which result, from 0. */
+    result: number;
+    /** JSON Pointer into it. */
+    path: string;
+    fate: string;
+    reason: string;
+  }>;
   /** Messages for the conversation, in the provider's shape. Absent while there is `inputRequired`. */
   messages?: unknown[];
   /** The dialect that the reply was read as. */
