@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use gateway_dialects::check::{check, ordinal};
 use gateway_dialects::dialect::ToolShape;
-use gateway_dialects::{
-    DialectError, GivenTool, LoneSchema, ToolDocument, Translation, Translator, holds_tools,
-};
-use gateway_protocol::find_repeated;
+use gateway_dialects::{DialectError, GivenTool, LoneSchema, Translation, Translator, holds_tools};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::engine::{dialects, translator, warnings};
 use crate::error::EngineError;
+use crate::read::read_tools;
 use crate::settings::{Choice, Settings};
 use crate::shield::shielded;
 
@@ -93,25 +91,6 @@ impl Converter {
     /// What the caller should hear of a translation that comes without a report.
     pub fn left_out(&self, translation: &Translation<'_>) -> Vec<LeftOut> {
         left_out(&self.translator, translation)
-    }
-}
-
-/// The tools of a text. Repeated members are refused: nobody can say what was meant.
-pub(crate) fn read_tools(text: &str) -> Result<Vec<GivenTool>, EngineError> {
-    // Most texts hold nothing unusual and are read once. The others are read again, tool by tool.
-    if let Ok(value) = gateway_dialects::from_slice(text.as_bytes())
-        && let Ok(document) = ToolDocument::plain(value)
-    {
-        return Ok(document.tools);
-    }
-    check_unrepeated(text)?;
-    Ok(ToolDocument::parse(text)?.tools)
-}
-
-pub(crate) fn check_unrepeated(text: &str) -> Result<(), EngineError> {
-    match find_repeated(text.as_bytes()) {
-        Some(repeated) => Err(EngineError::invalid(repeated.to_string())),
-        None => Ok(()),
     }
 }
 

@@ -21,6 +21,7 @@ mod engine;
 mod error;
 mod history;
 mod operation;
+mod read;
 mod results;
 mod settings;
 mod shield;

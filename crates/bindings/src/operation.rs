@@ -4,10 +4,11 @@ use gateway_dialects::{GivenTool, ToolDocument};
 use serde_json::Value;
 
 use crate::calls::{parse_calls, reply_of};
-use crate::convert::{Converter, check_tools, check_unrepeated, read_tools, transform};
+use crate::convert::{Converter, check_tools, transform};
 use crate::engine::dialects;
 use crate::error::EngineError;
 use crate::history::convert_history;
+use crate::read::{check_unrepeated, read_tools};
 use crate::results::{render, render_text};
 use crate::settings::Settings;
 use crate::shield::shielded;

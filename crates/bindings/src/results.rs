@@ -6,9 +6,9 @@ use gateway_dialects::results::{Outcome, ResultOptions, read_result, render_resu
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::convert::check_unrepeated;
 use crate::engine::dialects;
 use crate::error::EngineError;
+use crate::read::check_unrepeated;
 use crate::settings::Settings;
 
 /// One result, and the call that it answers.

@@ -5,8 +5,8 @@ use gateway_dialects::{Defaults, EmptyRequired, GivenTool, Growth, Open, Options
 use gateway_notation::spelling::nearest_names;
 use serde_json::{Map, Value};
 
-use crate::convert::read_tools;
 use crate::error::EngineError;
+use crate::read::read_tools;
 
 /// The options of one operation. Each is taken once; what is left over is misspelt.
 #[derive(Clone, Debug, Default)]

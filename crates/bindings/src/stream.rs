@@ -74,10 +74,9 @@ impl StreamAssembler {
         }
         let mut events = Vec::new();
         // Lines end in what is new: what was there before was looked through when it came.
-        let ends = |index: usize| known + index;
-        self.choose_form(bytes.iter().position(|byte| *byte == b'\n').map(ends));
+        self.choose_form(known);
         if self.form == Form::Lines
-            && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n').map(ends)
+            && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n').map(|index| known + index)
         {
             self.whole_lines(end, &mut events)?;
         }
@@ -98,8 +97,8 @@ impl StreamAssembler {
         self.is_over = true;
         let mut events = Vec::new();
         match self.form {
-            Form::Unknown => {}
-            Form::Lines => {
+            // One chunk, which no line end followed.
+            Form::Unknown | Form::Lines => {
                 self.bytes.extend_from_slice(b"\n\n");
                 self.whole_lines(self.bytes.len() - 1, &mut events)?;
             }
@@ -132,8 +131,8 @@ impl StreamAssembler {
         Ok(())
     }
 
-    /// Lines, unless the first thing is a document that goes on after its first line, which ends at `first_end`.
-    fn choose_form(&mut self, first_end: Option<usize>) {
+    /// Lines, unless the first thing is a document that goes on after its first line, whose end is not among the `known` bytes.
+    fn choose_form(&mut self, known: usize) {
         if self.form != Form::Unknown {
             return;
         }
@@ -143,9 +142,14 @@ impl StreamAssembler {
         self.form = match text.first() {
             None => Form::Unknown,
             Some(b'[') => Form::Document,
-            Some(b'{') => match first_end.filter(|end| *end > start) {
+            Some(b'{') => match self.bytes.iter().skip(start.max(known)).position(|byte| *byte == b'\n') {
                 None => Form::Unknown,
-                Some(end) if self.bytes.get(start..end).is_some_and(|line| parsed(line).is_ok()) => {
+                Some(index)
+                    if self
+                        .bytes
+                        .get(start..start.max(known) + index)
+                        .is_some_and(|line| parsed(line).is_ok()) =>
+                {
                     Form::Lines
                 }
                 Some(_) => Form::Document,

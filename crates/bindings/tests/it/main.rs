@@ -120,7 +120,7 @@ fn what_cannot_be_read_in_a_stream_takes_nothing_else_along() {
     let mut events =
         stream.push(format!("data: {call}\n\ndata: garbage\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
     events.extend(stream.finish().unwrap());
-    assert_eq!(kinds(&events), ["call", "stop", "error"]);
+    assert_eq!(kinds(&events), ["stop", "call", "error"]);
     assert!(
         events[2]["error"]["message"].as_str().unwrap().contains("a chunk of the stream"),
         "{}",
@@ -154,7 +154,11 @@ fn a_stream_is_the_same_wherever_its_bytes_are_cut() {
         all
     };
     let whole = events(&mut std::iter::repeat(usize::MAX));
-    assert_eq!(kinds(&whole), ["call", "stop"]);
+    assert_eq!(kinds(&whole), ["stop", "call"]);
+    // Nothing needs to follow the last chunk.
+    let mut stream = StreamAssembler::new(settings(json!({"provider": "openai"}))).unwrap();
+    assert!(stream.push(chunk_with_call().to_string().as_bytes()).unwrap().is_empty());
+    assert_eq!(stream.finish().unwrap(), whole);
     for size in 1..60 {
         assert_eq!(events(&mut std::iter::repeat(size)), whole, "{size}");
     }
