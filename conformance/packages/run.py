@@ -2,7 +2,7 @@
 
     run.py --packages target/packages [--cache FOLDER]
     run.py --packages … --only 'python*'     some of the checks
-    run.py --packages … --from-source        also builds the wheel from the source distribution, which takes some minutes
+    run.py --packages … --from-source        also builds the wheel from the source distribution, which takes twenty minutes or so
     run.py --packages … --shipped            fails unless they are for other machines
 
 Of packages for other machines (`scripts/package --profile dist`) it also judges what they need of a system, and runs them on an older one.
