@@ -1,7 +1,7 @@
 //! Secrets that were found once, taken out wherever they stand.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 use gateway_protocol::RawJson;
@@ -96,7 +96,8 @@ fn ascii(text: &str) -> String {
             out.push(letter);
         } else {
             for unit in letter.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                // Writing into a text does not fail.
+                let _ = write!(out, "\\u{unit:04x}");
             }
         }
     }
