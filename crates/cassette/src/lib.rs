@@ -29,14 +29,17 @@
 
 mod canonical;
 mod cassette;
+mod draft;
 mod error;
 mod json_text;
 mod matching;
 mod player;
 mod protocol_ids;
 mod recorder;
+mod secrets;
 
 pub use cassette::{Cassette, Entry, FORMAT, Recorded, Reply, Sent, ServerMessage};
+pub use draft::{Changes, Draft};
 pub use error::CassetteError;
 pub use player::{Output, Player, Tape, Target};
 pub use recorder::{Channel, Recorder, Redact, Redacted};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cassette::{Cassette, Entry, Reply, Sent, ServerMessage};
 use crate::matching::{Subject, described, differences, fits, listed, nearest};
-use crate::protocol_ids::{REQUEST_ID, is_modern, meta_entry, put, put_meta, request_id};
+use crate::protocol_ids::{REQUEST_ID, is_modern, meta_entry, put, put_meta, request_id, take};
 use crate::recorder::SESSION;
 
 /// How many methods are named in an error.
@@ -51,6 +51,11 @@ impl Tape {
     /// Whether the recorded server is of the modern era: no client opened a session.
     pub fn is_modern(&self) -> bool {
         self.is_modern
+    }
+
+    /// How many messages the server sends if every entry is played once.
+    pub fn messages(&self) -> usize {
+        self.entries.iter().map(|entry| entry.before.len() + 1 + entry.after.len()).sum()
     }
 }
 
@@ -95,6 +100,8 @@ struct Live {
     logs: bool,
     /// The next message of the entry.
     next: usize,
+    /// The ids of what the client was asked meanwhile.
+    asked: Vec<u64>,
 }
 
 /// A request of ours.
@@ -124,6 +131,7 @@ impl Player {
             token: meta_entry(request, meta::PROGRESS_TOKEN),
             logs: !is_modern(request) || meta_entry(request, meta::LOG_LEVEL).is_some(),
             next: 0,
+            asked: Vec::new(),
         };
         self.live.insert(exchange, live);
         let version = (request.method == method::INITIALIZE).then(|| requested_version(request)).flatten();
@@ -133,7 +141,7 @@ impl Player {
     /// A notification of the client.
     pub fn notification(&mut self, notification: &Notification) -> Vec<Output> {
         if notification.method == method::CANCELLED
-            && let Some((id, _)) = crate::protocol_ids::take(notification.params.as_ref(), REQUEST_ID)
+            && let Some((id, _)) = take(notification.params.as_ref(), REQUEST_ID)
         {
             self.live.retain(|_, live| request_id(&live.id) != request_id(&id));
         }
@@ -242,6 +250,9 @@ impl Player {
         }
         let Some(sent) = &message.request else { return false };
         self.asked += 1;
+        if let Some(live) = exchange.and_then(|exchange| self.live.get_mut(&exchange)) {
+            live.asked.push(self.asked);
+        }
         let mut members = vec![("jsonrpc", json!("2.0")), ("id", json!(self.asked))];
         members.push(("method", json!(sent.method)));
         out.push(Output {
@@ -272,7 +283,12 @@ impl Player {
             }
             method::LOG_MESSAGE if live.is_some_and(|live| !live.logs) => return,
             method::CANCELLED => {
-                params = RawJson::of(&self.asked).ok().and_then(|id| put(params.as_ref(), REQUEST_ID, &id));
+                let number =
+                    take(params.as_ref(), REQUEST_ID).and_then(|(number, _)| number.read::<usize>().ok());
+                let meant = number.and_then(|number| live?.asked.get(number.checked_sub(1)?).copied());
+                // Older cassettes do not say which.
+                let id = RawJson::of(&meant.unwrap_or(self.asked)).ok();
+                params = id.and_then(|id| put(params.as_ref(), REQUEST_ID, &id));
             }
             _ => {}
         }
@@ -406,7 +422,7 @@ fn written(members: &[(&str, Value)], params: Option<&RawJson>) -> Vec<u8> {
 }
 
 fn has_token(sent: &Sent) -> bool {
-    crate::protocol_ids::take(sent.params.as_ref(), meta::PROGRESS_TOKEN).is_some()
+    take(sent.params.as_ref(), meta::PROGRESS_TOKEN).is_some()
 }
 
 fn requested_version(request: &Request) -> Option<String> {

@@ -7,9 +7,11 @@ use gateway_protocol::{
     Incoming, Notification, RawJson, Request, RequestId, Response, RpcError, meta, method,
 };
 
-use crate::cassette::{Cassette, Entry, FORMAT, Recorded, Reply, Sent, ServerMessage};
+use crate::cassette::{Cassette, Entry, Reply, Sent, ServerMessage};
+use crate::draft::{Changes, Draft};
 use crate::matching::REDACTED;
-use crate::protocol_ids::{REQUEST_ID, meta_entry, request_id, take, take_meta};
+use crate::protocol_ids::{REQUEST_ID, meta_entry, put, request_id, take, take_meta};
+use crate::secrets::{SHORTEST_NAMED, is_recognisable};
 
 /// Finds the secrets of a JSON text; `None` if there are none.
 pub type Redact = dyn Fn(&str) -> Option<Redacted> + Send + Sync;
@@ -40,11 +42,17 @@ pub enum Channel {
 /// unique: a client over stdio, a session or a single request over HTTP.
 pub struct Recorder {
     redact: Box<Redact>,
-    /// Texts that are removed wherever they stand.
-    secrets: BTreeSet<String>,
+    /// Texts that are removed wherever they stand, in the order in which they were found.
+    secrets: Vec<String>,
+    /// How many of them are in changes that were handed out.
+    known: usize,
     redacted: usize,
     entries: Vec<Entry>,
+    /// The entries that are not in changes yet as they are now.
+    changed: BTreeSet<usize>,
     in_flight: Vec<InFlight>,
+    /// Who has sent something other than an answer.
+    peers: BTreeSet<u64>,
     /// Requests for progress, also of calls that are over.
     tokens: HashMap<(u64, RequestId), usize>,
     /// What the server asked and was not answered yet.
@@ -79,8 +87,6 @@ enum Part {
 
 /// The stream of a session, as a name in a cassette.
 pub(crate) const SESSION: &str = "session";
-/// Shorter texts are no secrets that could be found elsewhere.
-const SHORTEST_SECRET: usize = 8;
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,10 +100,13 @@ impl Recorder {
     pub fn new(redact: Box<Redact>) -> Self {
         Self {
             redact,
-            secrets: BTreeSet::new(),
+            secrets: Vec::new(),
+            known: 0,
             redacted: 0,
             entries: Vec::new(),
+            changed: BTreeSet::new(),
             in_flight: Vec::new(),
+            peers: BTreeSet::new(),
             tokens: HashMap::new(),
             asked: HashMap::new(),
             last: None,
@@ -105,10 +114,11 @@ impl Recorder {
         }
     }
 
-    /// Removes this text wherever it stands.
+    /// Removes this text wherever it stands as a word, if it has at least four characters.
     pub fn hide(&mut self, secret: &str) {
-        if secret.len() >= SHORTEST_SECRET {
-            self.secrets.insert(secret.to_owned());
+        // Words of JSON stand everywhere.
+        if secret.len() >= SHORTEST_NAMED && !matches!(secret, "true" | "false" | "null") {
+            self.remember(secret.to_owned());
         }
     }
 
@@ -124,11 +134,14 @@ impl Recorder {
 
     /// A message of a client.
     pub fn client(&mut self, peer: u64, message: &Incoming) {
+        if !matches!(message, Incoming::Response(_)) {
+            self.peers.insert(peer);
+        }
         match message {
             Incoming::Request(request) => self.request(peer, request),
             Incoming::Notification(notification) => self.client_notification(peer, notification),
             Incoming::Response(Response { id, outcome }) => {
-                let Some(place) = self.asked.remove(&(peer, id.clone())) else { return };
+                let Some(place) = self.question(peer, id) else { return };
                 let reply = match outcome {
                     Ok(result) => Reply { result: Some(self.clean(result)), error: None },
                     Err(error) => Reply { result: None, error: Some(self.clean_error(error)) },
@@ -165,7 +178,7 @@ impl Recorder {
     pub fn abandoned(&mut self, peer: u64, id: &RequestId) {
         if let Some(index) = self.in_flight.iter().position(|one| one.peer == peer && one.id == *id) {
             let InFlight { entry, .. } = self.in_flight.remove(index);
-            if let Some(entry) = self.entries.get_mut(entry) {
+            if let Some(entry) = self.entry_mut(entry) {
                 entry.unanswered = true;
             }
         }
@@ -173,18 +186,57 @@ impl Recorder {
 
     /// What was recorded so far.
     pub fn cassette(&self, by: &str, transport: &str) -> Cassette {
-        let mut entries = self.entries.clone();
-        for one in &self.in_flight {
-            if let Some(entry) = entries.get_mut(one.entry) {
-                entry.unanswered = true;
-            }
+        let mut draft = Draft::default();
+        draft.update(Changes {
+            entries: (0..self.entries.len()).filter_map(|index| self.as_it_is(index)).collect(),
+            secrets: self.secrets.clone(),
+            redacted: self.redacted,
+        });
+        draft.cassette(by, transport)
+    }
+
+    /// What is new since this was last called. It is cheap, so that a [`Draft`] can be made of it where nobody waits.
+    pub fn changes(&mut self) -> Changes {
+        let changed = std::mem::take(&mut self.changed);
+        let secrets = self.secrets.get(self.known..).unwrap_or_default().to_vec();
+        self.known = self.secrets.len();
+        let entries = changed.into_iter().filter_map(|index| self.as_it_is(index)).collect();
+        Changes { entries, secrets, redacted: self.redacted }
+    }
+
+    /// An entry as it would be if the session ended now.
+    fn as_it_is(&self, index: usize) -> Option<(usize, Entry)> {
+        let mut entry = self.entries.get(index)?.clone();
+        entry.unanswered |= self.is_open(index);
+        Some((index, entry))
+    }
+
+    /// An entry that is going to change.
+    fn entry_mut(&mut self, index: usize) -> Option<&mut Entry> {
+        self.changed.insert(index);
+        self.entries.get_mut(index)
+    }
+
+    /// The request of the server that this answer is for. Without a session each request over HTTP is a peer of its own, so
+    /// an answer comes from one that said nothing else: it is for the newest question with its id.
+    fn question(&mut self, peer: u64, id: &RequestId) -> Option<Place> {
+        let mut key = (peer, id.clone());
+        if !self.peers.contains(&peer) {
+            let same = self.asked.iter().filter(|((_, asked), _)| asked == id);
+            key.0 = same.max_by_key(|(_, place)| (place.entry, place.index)).map(|((peer, _), _)| *peer)?;
         }
-        let mut redacted = self.redacted;
-        for entry in &mut entries {
-            self.hide_everywhere(entry, &mut redacted);
+        self.asked.remove(&key)
+    }
+
+    fn remember(&mut self, secret: String) {
+        if self.secrets.contains(&secret) {
+            return;
         }
-        let recorded = Recorded { by: by.to_owned(), transport: transport.to_owned(), redacted };
-        Cassette { cassette: FORMAT, recorded, entries }
+        // Where the shorter one was taken out, the rest of the longer one would not be recognised.
+        if self.secrets.iter().any(|known| secret.contains(known)) {
+            self.changed.extend(0..self.entries.len());
+        }
+        self.secrets.push(secret);
     }
 
     fn request(&mut self, peer: u64, request: &Request) {
@@ -203,8 +255,13 @@ impl Recorder {
             self.streams += 1;
             format!("listen-{}", self.streams)
         });
+        self.push(Entry { request: Some(sent), stream, ..Entry::default() });
+    }
+
+    fn push(&mut self, entry: Entry) {
         self.last = Some(self.entries.len());
-        self.entries.push(Entry { request: Some(sent), stream, ..Entry::default() });
+        self.changed.insert(self.entries.len());
+        self.entries.push(entry);
     }
 
     fn client_notification(&mut self, peer: u64, notification: &Notification) {
@@ -216,8 +273,7 @@ impl Recorder {
             params = rest;
         }
         let sent = self.sent(&notification.method, params.as_ref());
-        self.last = Some(self.entries.len());
-        self.entries.push(Entry { notification: Some(sent), ..Entry::default() });
+        self.push(Entry { notification: Some(sent), ..Entry::default() });
     }
 
     fn answer(&mut self, peer: u64, channel: &Channel, response: &Response) {
@@ -236,7 +292,7 @@ impl Recorder {
             Ok(result) => (Some(self.clean(result)), None),
             Err(error) => (None, Some(self.clean_error(error))),
         };
-        if let Some(entry) = self.entries.get_mut(at) {
+        if let Some(entry) = self.entry_mut(at) {
             (entry.result, entry.error) = (result, error);
         }
         self.last = Some(at);
@@ -262,9 +318,21 @@ impl Recorder {
             params = rest;
         }
         if notification.method == method::CANCELLED
-            && let Some((_, rest)) = take(params.as_ref(), REQUEST_ID)
+            && let Some((id, rest)) = take(params.as_ref(), REQUEST_ID)
         {
             params = rest;
+            if let Some(place) = self.asked.remove(&(peer, request_id(&id)))
+                && place.part == Part::Before
+                && self.is_open(place.entry)
+            {
+                // Ids are not recorded, so it says which of the entry's questions it gives up.
+                let number = RawJson::of(&self.number_of(place)).ok();
+                let named = number.and_then(|number| put(params.as_ref(), REQUEST_ID, &number));
+                let sent = self.sent(&notification.method, named.as_ref());
+                let message = ServerMessage { notification: Some(sent), ..ServerMessage::default() };
+                self.add(place.entry, message);
+                return;
+            }
         }
         let sent = self.sent(&notification.method, params.as_ref());
         self.place(peer, &channel, ServerMessage { notification: Some(sent), ..ServerMessage::default() });
@@ -309,11 +377,21 @@ impl Recorder {
         self.in_flight.iter().rev().find(is_call).map(|one| one.entry).or(self.last)
     }
 
+    fn is_open(&self, entry: usize) -> bool {
+        self.in_flight.iter().any(|one| one.entry == entry)
+    }
+
+    /// Which question of its entry this is, counted from 1.
+    fn number_of(&self, place: Place) -> usize {
+        let before = self.entries.get(place.entry).and_then(|entry| entry.before.get(..=place.index));
+        before.unwrap_or_default().iter().filter(|message| message.request.is_some()).count()
+    }
+
     fn add(&mut self, entry: usize, message: ServerMessage) -> Place {
-        let is_open = self.in_flight.iter().any(|one| one.entry == entry);
+        let is_open = self.is_open(entry);
         let part = if is_open { Part::Before } else { Part::After };
         let mut index = 0;
-        if let Some(entry) = self.entries.get_mut(entry) {
+        if let Some(entry) = self.entry_mut(entry) {
             let list = if is_open { &mut entry.before } else { &mut entry.after };
             index = list.len();
             list.push(message);
@@ -322,7 +400,7 @@ impl Recorder {
     }
 
     fn message_mut(&mut self, place: Place) -> Option<&mut ServerMessage> {
-        let entry = self.entries.get_mut(place.entry)?;
+        let entry = self.entry_mut(place.entry)?;
         let list = if place.part == Part::Before { &mut entry.before } else { &mut entry.after };
         list.get_mut(place.index)
     }
@@ -346,85 +424,9 @@ impl Recorder {
         self.redacted += removed.len();
         for secret in removed {
             if is_recognisable(&secret) {
-                self.secrets.insert(secret);
+                self.remember(secret);
             }
         }
         RawJson::parse(text).unwrap_or_else(|_| RawJson::text(REDACTED))
     }
-
-    fn hide_everywhere(&self, entry: &mut Entry, redacted: &mut usize) {
-        let Entry { request, notification, before, result, error, after, .. } = entry;
-        let sent = |sent: &mut Option<Sent>| sent.as_mut().and_then(|sent| sent.params.take());
-        let mut hide = |json: RawJson| {
-            let (hidden, count) = self.without_secrets(&json);
-            *redacted += count;
-            hidden
-        };
-        for one in [request, notification] {
-            let params = sent(one).map(&mut hide);
-            if let Some(one) = one {
-                one.params = params;
-            }
-        }
-        for message in before.iter_mut().chain(after) {
-            for one in [&mut message.request, &mut message.notification] {
-                let params = sent(one).map(&mut hide);
-                if let Some(one) = one {
-                    one.params = params;
-                }
-            }
-            if let Some(reply) = &mut message.response {
-                reply.result = reply.result.take().map(&mut hide);
-                hide_in_error(reply.error.as_mut(), &mut hide);
-            }
-        }
-        *result = result.take().map(&mut hide);
-        hide_in_error(error.as_mut(), &mut hide);
-    }
-
-    fn without_secrets(&self, json: &RawJson) -> (RawJson, usize) {
-        let mut text = json.as_str().to_owned();
-        let mut count = 0;
-        for secret in &self.secrets {
-            let (hidden, found) = replaced(&text, secret);
-            (text, count) = (hidden, count + found);
-        }
-        if count == 0 {
-            return (json.clone(), 0);
-        }
-        (RawJson::parse(text).unwrap_or_else(|_| RawJson::text(REDACTED)), count)
-    }
-}
-
-fn hide_in_error(error: Option<&mut RpcError>, hide: &mut impl FnMut(RawJson) -> RawJson) {
-    if let Some(error) = error {
-        let message = hide(RawJson::text(&error.message));
-        error.message = message.read().unwrap_or_else(|_| REDACTED.to_owned());
-        error.data = error.data.take().map(&mut *hide);
-    }
-}
-
-/// Whether the same text elsewhere is the same secret, and not a word or a number.
-fn is_recognisable(secret: &str) -> bool {
-    secret.len() >= SHORTEST_SECRET
-        && !secret.starts_with(['{', '['])
-        && secret.chars().any(char::is_alphabetic)
-        && !secret.chars().all(|letter| letter.is_lowercase() || matches!(letter, '-' | '_' | ' '))
-}
-
-/// The text with each whole word that is the secret replaced, and how many there were.
-fn replaced(text: &str, secret: &str) -> (String, usize) {
-    let mut out = String::with_capacity(text.len());
-    let (mut rest, mut count) = (text, 0);
-    while let Some(at) = rest.find(secret) {
-        let (before, after) =
-            (rest.get(..at).unwrap_or_default(), rest.get(at + secret.len()..).unwrap_or_default());
-        let is_word = !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric);
-        out.push_str(before);
-        out.push_str(if is_word { REDACTED } else { secret });
-        count += usize::from(is_word);
-        rest = after;
-    }
-    out.push_str(rest);
-    (out, count)
 }

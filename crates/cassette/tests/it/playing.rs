@@ -190,3 +190,29 @@ fn each_era_is_opened_as_it_was_recorded() {
     let data = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
     assert_eq!((&refused["code"], &refused["data"]), (&json!(-32022), &data));
 }
+
+#[test]
+fn a_server_gives_up_the_question_that_it_gave_up_when_recorded() {
+    let asks = |id: u64, text: &str| request(id, "elicitation/create", json!({"message": text}));
+    let gives_up =
+        |id: u64| notification("notifications/cancelled", json!({"requestId": id, "reason": "late"}));
+    let steps = [
+        Client(call(1, "ask", json!({}))),
+        Server(asks(70, "first")),
+        Server(asks(71, "second")),
+        Server(gives_up(70)),
+        Server(gives_up(71)),
+        Server(result(1, json!({}))),
+    ];
+    let mut played = Played::of(&steps);
+    for first in [1, 3] {
+        let expected = [
+            asks(first, "first"),
+            asks(first + 1, "second"),
+            gives_up(first),
+            gives_up(first + 1),
+            result(1, json!({})),
+        ];
+        assert_eq!(played.send(&call(1, "ask", json!({}))), expected);
+    }
+}

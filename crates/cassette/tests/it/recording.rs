@@ -1,8 +1,10 @@
 //! Where each message stands in a cassette.
 
+use gateway_cassette::{Channel, Recorder};
+use gateway_protocol::RequestId;
 use serde_json::{Value, json};
 
-use crate::{Client, On, Server, Session, call, entries, error, notification, request, result};
+use crate::{Client, On, Server, Session, call, entries, error, message, notification, request, result};
 
 #[test]
 fn an_entry_has_the_request_and_what_the_server_did_about_it() {
@@ -130,4 +132,24 @@ fn over_http_the_stream_says_what_a_message_belongs_to() {
     beside["stream"] = json!("session");
     assert_eq!((&found[0]["before"], &found[1]["before"]), (&json!([said("one")]), &json!([beside])));
     assert_eq!(found[0]["error"]["message"], "who are you?");
+}
+
+#[test]
+fn a_client_without_a_session_answers_in_a_request_of_its_own() {
+    let mut recorder = Recorder::new(Box::new(|_| None));
+    let on = |id: u64| Channel::AnswerTo(RequestId::Number(id));
+    let asks = request(1, "elicitation/create", json!({"message": "Who?"}));
+    recorder.client(1, &message(&call(5, "first", json!({}))));
+    recorder.server(1, &on(5), &message(&asks));
+    recorder.client(2, &message(&call(6, "second", json!({}))));
+    recorder.server(2, &on(6), &message(&asks));
+    // Who asked last is answered, and nobody twice.
+    for (peer, name) in [(3, "Bob"), (4, "Ada"), (5, "Eve")] {
+        recorder.client(peer, &message(&result(1, json!({"name": name}))));
+    }
+    recorder.server(2, &on(6), &message(&result(6, json!({}))));
+    recorder.server(1, &on(5), &message(&result(5, json!({}))));
+    let found = serde_json::to_value(recorder.cassette("test", "http")).unwrap();
+    let answered = |entry: usize| found["entries"][entry]["before"][0]["response"]["result"]["name"].clone();
+    assert_eq!((answered(0), answered(1)), (json!("Ada"), json!("Bob")));
 }

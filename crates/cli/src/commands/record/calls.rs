@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use gateway_protocol::{RawJson, printable};
+use gateway_cassette::Cassette;
+use gateway_protocol::{RawJson, method, printable};
 use gateway_upstream::{
     CallOptions, CatalogueTool, ConnectMode, Endpoint, Fleet, FleetOptions, HttpMode, UpstreamSpec,
 };
@@ -64,11 +65,23 @@ pub(super) async fn over_stdio(
     words.extend(args.iter().cloned());
     let endpoint = Endpoint::Stdio { command: own.to_owned(), args: words, env: BTreeMap::new(), cwd: None };
     let outcome = make(endpoint, record.timeout, &calls).await;
-    // The other process has written it, or there is nothing.
     if outcome.is_ok() {
+        check_recorded(&record.out, calls.len())?;
         let _ = writeln!(errors(), "recorded the session into {}", record.out.display());
     }
     outcome
+}
+
+/// The other process has written the cassette, unless it could not: nobody here sees how it ended.
+fn check_recorded(path: &Path, calls: usize) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let cassette = Cassette::parse(&text).with_context(|| path.display().to_string())?;
+    let requests = cassette.entries.iter().filter_map(|entry| entry.request.as_ref());
+    let recorded = requests.filter(|request| request.method == method::CALL_TOOL).count();
+    if cassette.entries.is_empty() || recorded < calls {
+        bail!("{} has {recorded} of {calls} calls: writing the rest did not succeed", path.display());
+    }
+    Ok(())
 }
 
 /// Calls a server that is behind this address.

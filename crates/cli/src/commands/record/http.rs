@@ -1,6 +1,7 @@
 //! Between clients over HTTP and a server over HTTP.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,15 +15,18 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use reqwest::{Client, Url, redirect};
+use serde::de::IgnoredAny;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::calls::{self, ToolCall};
+use super::known_secrets;
 use super::tape::Tape;
 use crate::Outcome;
 use crate::loopback::{self, LONGEST_MESSAGE, Parts};
 use crate::runtime::EndSignals;
-use crate::terminal::{Form, output};
+use crate::terminal::{Form, errors, output};
 
 /// Headers that concern one connection, not a message.
 static OF_A_CONNECTION: [HeaderName; 6] = [
@@ -35,6 +39,10 @@ static OF_A_CONNECTION: [HeaderName; 6] = [
 ];
 /// How much of a refusal that is no message of MCP is recorded.
 const SHOWN: usize = 200;
+/// Sessions that are remembered.
+const SESSIONS: usize = 1024;
+/// How long a server may take to accept a connection. How long it works on a request is for its client to judge.
+const CONNECT: Duration = Duration::from_secs(30);
 
 /// Passes requests on to a server and notes what is said.
 #[derive(Clone, Debug)]
@@ -48,7 +56,10 @@ struct State {
     headers: HeaderMap,
     /// Numbers for those with whom ids of requests are unique.
     peers: AtomicU64,
-    sessions: Mutex<HashMap<String, u64>>,
+    /// The sessions that clients were last seen in, and their numbers.
+    sessions: Mutex<VecDeque<(String, u64)>>,
+    /// The streams that are passed on.
+    streams: Mutex<JoinSet<()>>,
 }
 
 /// What one request over HTTP is about.
@@ -61,10 +72,11 @@ struct Exchange {
 
 impl Proxy {
     pub(super) fn new(tape: Tape, url: &str, headers: &BTreeMap<String, String>) -> Result<Self> {
-        let url = Url::parse(url).with_context(|| format!("reading the URL `{url}`"))?;
+        // It may hold secrets, so it is not repeated.
+        let url = Url::parse(url).context("reading the URL")?;
         // An already installed provider is fine too.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder().redirect(redirect::Policy::none());
+        let mut builder = Client::builder().redirect(redirect::Policy::none()).connect_timeout(CONNECT);
         if matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
             builder = builder.no_proxy();
         }
@@ -78,8 +90,15 @@ impl Proxy {
             };
             map.insert(key, value);
         }
-        let (peers, sessions) = (AtomicU64::new(1), Mutex::default());
-        Ok(Self(Arc::new(State { tape, client, url, headers: map, peers, sessions })))
+        Ok(Self(Arc::new(State {
+            tape,
+            client,
+            url,
+            headers: map,
+            peers: AtomicU64::new(1),
+            sessions: Mutex::default(),
+            streams: Mutex::default(),
+        })))
     }
 
     async fn forward(self, request: Request<hyper::body::Incoming>) -> Response<Parts> {
@@ -109,7 +128,10 @@ impl Proxy {
             Err(error) => {
                 let reason = format!("{:#}", anyhow::Error::new(error.without_url()));
                 self.refuse(&exchange, &format!("the server cannot be reached: {reason}"));
-                loopback::plain(StatusCode::BAD_GATEWAY, format!("asking {}: {reason}\n", state.url))
+                loopback::plain(
+                    StatusCode::BAD_GATEWAY,
+                    format!("asking {}: {reason}\n", known_secrets::shown(&state.url)),
+                )
             }
         }
     }
@@ -133,8 +155,15 @@ impl Proxy {
 
     fn peer_of(&self, session: &str) -> u64 {
         let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || self.0.peers.fetch_add(1, Ordering::Relaxed);
-        *sessions.entry(session.to_owned()).or_insert_with(new)
+        let known = sessions.iter().position(|(id, _)| id == session).and_then(|at| sessions.remove(at));
+        let (id, peer) =
+            known.unwrap_or_else(|| (session.to_owned(), self.0.peers.fetch_add(1, Ordering::Relaxed)));
+        // The one that was idle for longest goes: what it still says is recorded as that of a new client.
+        if sessions.len() >= SESSIONS {
+            sessions.pop_front();
+        }
+        sessions.push_back((id, peer));
+        peer
     }
 
     /// Passes an answer on, whole or as it comes.
@@ -145,7 +174,11 @@ impl Proxy {
         *response.headers_mut() = without_connection(answer.headers());
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if kind.starts_with("text/event-stream") && answer.status().is_success() {
-            tokio::spawn(self.pass_events(exchange, answer, sender));
+            let state = Arc::clone(&self.0);
+            let mut streams = state.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those that have ended.
+            while streams.try_join_next().is_some() {}
+            streams.spawn(self.pass_events(exchange, answer, sender));
             return response;
         }
         let mut whole = Vec::new();
@@ -162,7 +195,9 @@ impl Proxy {
                 }
             }
         }
-        let found = self.note_answer(&exchange, &whole);
+        // What is no JSON is recorded below, as a refusal.
+        let is_json = serde_json::from_slice::<IgnoredAny>(&whole).is_ok();
+        let found = if is_json { self.note_answer(&exchange, &whole) } else { Vec::new() };
         let is_answered = found.iter().any(|message| matches!(message, Incoming::Response(_)));
         if !exchange.asked.is_empty() && !is_answered {
             let text = String::from_utf8_lossy(&whole);
@@ -186,10 +221,25 @@ impl Proxy {
                 part = answer.chunk() => part,
                 () = sender.closed() => break,
             };
-            let Ok(Some(part)) = part else { return };
+            let part = match part {
+                Ok(Some(part)) => part,
+                Ok(None) => return,
+                Err(error) => {
+                    let reason = format!("{:#}", anyhow::Error::new(error.without_url()));
+                    // A closed standard error is fine.
+                    let _ = writeln!(errors(), "a stream of the server breaks off: {reason}");
+                    return;
+                }
+            };
             events.push(&part);
-            while let Ok(Some(event)) = events.next_event() {
-                self.note_answer(&exchange, &event.data);
+            loop {
+                match events.next_event() {
+                    // An event without data only says where to go on.
+                    Ok(Some(event)) if event.data.is_empty() => {}
+                    Ok(Some(event)) => drop(self.note_answer(&exchange, &event.data)),
+                    Ok(None) => break,
+                    Err(error) => self.0.tape.pass_over(&error.to_string()),
+                }
             }
             if sender.send(part).await.is_err() {
                 break;
@@ -220,7 +270,10 @@ impl Proxy {
 
     fn broken(&self, exchange: &Exchange, reason: &str) -> Response<Parts> {
         self.refuse(exchange, reason);
-        loopback::plain(StatusCode::BAD_GATEWAY, format!("asking {}: {reason}\n", self.0.url))
+        loopback::plain(
+            StatusCode::BAD_GATEWAY,
+            format!("asking {}: {reason}\n", known_secrets::shown(&self.0.url)),
+        )
     }
 }
 
@@ -244,19 +297,21 @@ pub(super) async fn record(
     let tape = proxy.0.tape.clone();
     let here = format!("http://{address}{}", proxy.0.url.path());
     let outcome = if let Some(calls) = calls {
-        let serving = tokio::spawn(serve(listener, proxy));
-        let outcome = calls::over_http(&here, timeout, &calls).await;
-        serving.abort();
-        outcome
+        tokio::select! {
+            outcome = calls::over_http(&here, timeout, &calls) => outcome,
+            served = serve(listener, proxy.clone()) => served,
+        }
     } else {
         announce(&here)?;
         tokio::select! {
-            served = serve(listener, proxy) => served,
-            saved = tape.keep_saving() => saved.map(|_| Outcome::Good),
+            served = serve(listener, proxy.clone()) => served,
+            never = tape.keep_saving() => match never {},
             _ = signals.next() => Ok(Outcome::Good),
         }
     };
-    tape.finish()?;
+    let mut streams = std::mem::take(&mut *proxy.0.streams.lock().unwrap_or_else(PoisonError::into_inner));
+    streams.shutdown().await;
+    tape.finish().await?;
     outcome
 }
 
@@ -266,7 +321,6 @@ async fn serve(listener: TcpListener, proxy: Proxy) -> Result<Outcome> {
 
 /// Says where to connect to.
 fn announce(url: &str) -> Result<()> {
-    use std::io::Write as _;
     let mut stdout = output(Form::Text);
     writeln!(stdout, "listening on {url}")?;
     Ok(stdout.flush()?)

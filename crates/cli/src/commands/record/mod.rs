@@ -2,6 +2,7 @@
 
 mod calls;
 mod http;
+mod known_secrets;
 mod stdio;
 mod tape;
 
@@ -73,8 +74,7 @@ impl Record {
                 block_on_threads(None, stdio::record(tape, &command, &args))
             }
             Endpoint::Http { url, headers, .. } => {
-                let secrets: Vec<&str> =
-                    headers.values().flat_map(|value| value.split_whitespace()).collect();
+                let secrets = known_secrets::of(&url, &headers);
                 let tape = tape::Tape::create(&self.out, "http", &self.redact, &secrets)?;
                 let proxy = http::Proxy::new(tape, &url, &headers)?;
                 let calls = is_client.then(|| calls.unwrap_or_default());

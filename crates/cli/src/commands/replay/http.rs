@@ -13,7 +13,8 @@ use gateway_protocol::{
     parse_message, parse_strict_message, write_error,
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
 
 use crate::Outcome;
 use crate::loopback::{self, Parts, plain};
@@ -24,7 +25,7 @@ use crate::terminal::{Form, output};
 const PATH: &str = "/mcp";
 /// Sessions that are remembered; a client that comes with an older one has to begin anew.
 const SESSIONS: usize = 1024;
-/// Messages that wait for the stream of their session.
+/// Messages that may wait for a stream at least, beside all that the cassette holds.
 const WAITING: usize = 1024;
 
 /// What all connections share.
@@ -35,6 +36,8 @@ struct State {
     modern: Arc<Mutex<Session>>,
     sessions: Mutex<VecDeque<(String, Arc<Mutex<Session>>)>>,
     opened: AtomicU64,
+    /// What fills the streams of answers and of sessions.
+    streams: Mutex<JoinSet<()>>,
 }
 
 /// One session, and who waits in it.
@@ -44,8 +47,10 @@ struct Session {
     exchanges: u64,
     waiting: HashMap<u64, mpsc::Sender<Output>>,
     /// The stream beside all answers, once a client has opened it.
-    stream: Option<mpsc::Sender<Bytes>>,
+    stream: Option<Arc<Notify>>,
     queue: VecDeque<Bytes>,
+    /// How many messages may wait for one stream. The whole cassette fits, so only who does not read loses anything.
+    waiting_limit: usize,
 }
 
 /// Serves until a signal arrives.
@@ -60,12 +65,19 @@ pub(super) async fn serve(tape: Arc<Tape>, port: u16) -> Result<Outcome> {
         tape,
         sessions: Mutex::default(),
         opened: AtomicU64::new(1),
+        streams: Mutex::default(),
     });
-    let work = move |request| answer(Arc::clone(&state), request);
-    tokio::select! {
+    let work = {
+        let state = Arc::clone(&state);
+        move |request| answer(Arc::clone(&state), request)
+    };
+    let outcome = tokio::select! {
         served = loopback::serve(listener, work) => served.map(|_| Outcome::Good),
         _ = signals.next() => Ok(Outcome::Good),
-    }
+    };
+    let mut streams = std::mem::take(&mut *lock(&state.streams));
+    streams.shutdown().await;
+    outcome
 }
 
 async fn answer(state: Arc<State>, request: Request<hyper::body::Incoming>) -> Response<Parts> {
@@ -88,7 +100,7 @@ async fn answer(state: Arc<State>, request: Request<hyper::body::Incoming>) -> R
             };
             post(&state, session, body)
         }
-        (Method::GET, Some(session)) => Session::open_stream(&session),
+        (Method::GET, Some(session)) => open_stream(&state, session),
         (Method::DELETE, Some(_)) => {
             state.forget(session_id(&head.headers).unwrap_or_default());
             plain(StatusCode::OK, "")
@@ -114,7 +126,7 @@ fn post(state: &Arc<State>, session: Option<Arc<Mutex<Session>>>, body: Bytes) -
     match message {
         Incoming::Request(request) if request.method == method::INITIALIZE && !state.tape.is_modern() => {
             let (id, session) = state.open();
-            let mut response = Session::answer(&session, &request, ErrorStatus::Ok);
+            let mut response = answer_request(state, &session, &request, ErrorStatus::Ok);
             if let Ok(id) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(&header::SESSION, id);
             }
@@ -126,7 +138,7 @@ fn post(state: &Arc<State>, session: Option<Arc<Mutex<Session>>>, body: Bytes) -
                 (false, true) => ErrorStatus::Modern,
                 (false, false) => ErrorStatus::BadRequest,
             };
-            Session::answer(&session, &request, status)
+            answer_request(state, &session, &request, status)
         }
         Incoming::Notification(notification) => {
             let mut session = lock(&session);
@@ -171,8 +183,10 @@ impl State {
         let id = format!("replay-{}", self.opened.fetch_add(1, Ordering::Relaxed));
         let session = Session::new(&self.tape);
         let mut sessions = lock(&self.sessions);
-        if sessions.len() >= SESSIONS {
-            sessions.pop_front();
+        if sessions.len() >= SESSIONS
+            && let Some((_, oldest)) = sessions.pop_front()
+        {
+            lock(&oldest).end_stream();
         }
         sessions.push_back((id.clone(), Arc::clone(&session)));
         (id, session)
@@ -182,8 +196,20 @@ impl State {
         lock(&self.sessions).iter().find(|(known, _)| known == id).map(|(_, session)| Arc::clone(session))
     }
 
+    /// Fills a stream until it ends or the program does.
+    fn spawn(&self, filling: impl Future<Output = ()> + Send + 'static) {
+        let mut streams = lock(&self.streams);
+        // Those that have ended.
+        while streams.try_join_next().is_some() {}
+        streams.spawn(filling);
+    }
+
     fn forget(&self, id: &str) {
-        lock(&self.sessions).retain(|(known, _)| known != id);
+        let mut sessions = lock(&self.sessions);
+        let ended = sessions.iter().position(|(known, _)| known == id).and_then(|at| sessions.remove(at));
+        if let Some((_, session)) = ended {
+            lock(&session).end_stream();
+        }
     }
 }
 
@@ -195,62 +221,14 @@ impl Session {
             waiting: HashMap::new(),
             stream: None,
             queue: VecDeque::new(),
+            waiting_limit: tape.messages().max(WAITING),
         }))
     }
 
-    /// Answers a request: as JSON if the first message is the answer, else as a stream of events.
-    fn answer(session: &Arc<Mutex<Self>>, request: &McpRequest, status: ErrorStatus) -> Response<Parts> {
-        let (sender, mut outputs) = mpsc::channel(WAITING);
-        let exchange = {
-            let mut locked = lock(session);
-            locked.exchanges += 1;
-            let exchange = locked.exchanges;
-            locked.waiting.insert(exchange, sender);
-            let messages = locked.player.request(exchange, request);
-            locked.deliver(messages);
-            exchange
-        };
-        let guard = Waiting { session: Arc::clone(session), exchange };
-        // Nothing may come for a while, or ever: the client then sees that its request is being worked on.
-        match outputs.try_recv() {
-            Ok(output) if output.is_answer => {
-                let status = match parse_message(output.text.clone().into()) {
-                    Ok(Incoming::Response(McpResponse { outcome: Err(error), .. })) => status.of(&error),
-                    _ => StatusCode::OK,
-                };
-                loopback::answer(status, "application/json", Parts::whole(output.text))
-            }
-            first => {
-                let (sender, body) = Parts::channel();
-                tokio::spawn(async move {
-                    let _guard = guard;
-                    let mut next = first.ok();
-                    loop {
-                        let output = if let Some(output) = next.take() {
-                            output
-                        } else {
-                            tokio::select! {
-                                output = outputs.recv() => match output { Some(output) => output, None => return },
-                                () = sender.closed() => return,
-                            }
-                        };
-                        if sender.send(event(&output.text)).await.is_err() || output.is_answer {
-                            return;
-                        }
-                    }
-                });
-                loopback::answer(StatusCode::OK, "text/event-stream", body)
-            }
+    fn end_stream(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            stream.notify_one();
         }
-    }
-
-    /// The stream beside all answers; a later one takes the place of an earlier one.
-    fn open_stream(session: &Arc<Mutex<Self>>) -> Response<Parts> {
-        let (sender, body) = Parts::channel();
-        let mut locked = lock(session);
-        locked.stream = Some(sender);
-        locked.flush();
-        loopback::answer(StatusCode::OK, "text/event-stream", body)
     }
 
     fn deliver(&mut self, outputs: Vec<Output>) {
@@ -258,33 +236,106 @@ impl Session {
             match output.to {
                 Target::Exchange(exchange) => {
                     if let Some(waiting) = self.waiting.get(&exchange) {
-                        // Full, or gone: whoever waits there has stopped reading.
+                        // Full, or gone: whoever waits there does not read.
                         let _ = waiting.try_send(output);
                     }
                 }
                 Target::Session => {
-                    if self.queue.len() >= WAITING {
+                    if self.queue.len() >= self.waiting_limit {
                         self.queue.pop_front();
                     }
                     self.queue.push_back(event(&output.text));
+                    if let Some(stream) = &self.stream {
+                        stream.notify_one();
+                    }
                 }
             }
         }
-        self.flush();
     }
+}
 
-    /// Hands over what waits for the stream.
-    fn flush(&mut self) {
-        let Some(stream) = &self.stream else { return };
-        while let Some(event) = self.queue.pop_front() {
-            if let Err(error) = stream.try_send(event) {
-                let (mpsc::error::TrySendError::Closed(event) | mpsc::error::TrySendError::Full(event)) =
-                    error;
-                self.queue.push_front(event);
-                break;
-            }
+/// Answers a request: as JSON if the first message is the answer, else as a stream of events.
+fn answer_request(
+    state: &State,
+    session: &Arc<Mutex<Session>>,
+    request: &McpRequest,
+    status: ErrorStatus,
+) -> Response<Parts> {
+    let (exchange, mut outputs) = {
+        let mut locked = lock(session);
+        let (sender, outputs) = mpsc::channel(locked.waiting_limit);
+        locked.exchanges += 1;
+        let exchange = locked.exchanges;
+        locked.waiting.insert(exchange, sender);
+        let messages = locked.player.request(exchange, request);
+        locked.deliver(messages);
+        (exchange, outputs)
+    };
+    let guard = Waiting { session: Arc::clone(session), exchange };
+    // Nothing may come for a while, or ever: the client then sees that its request is being worked on.
+    match outputs.try_recv() {
+        Ok(output) if output.is_answer => {
+            let status = match parse_message(output.text.clone().into()) {
+                Ok(Incoming::Response(McpResponse { outcome: Err(error), .. })) => status.of(&error),
+                _ => StatusCode::OK,
+            };
+            loopback::answer(status, "application/json", Parts::whole(output.text))
+        }
+        first => {
+            let (sender, body) = Parts::channel();
+            state.spawn(async move {
+                let _guard = guard;
+                let mut next = first.ok();
+                loop {
+                    let output = if let Some(output) = next.take() {
+                        output
+                    } else {
+                        tokio::select! {
+                            output = outputs.recv() => match output { Some(output) => output, None => return },
+                            () = sender.closed() => return,
+                        }
+                    };
+                    if sender.send(event(&output.text)).await.is_err() || output.is_answer {
+                        return;
+                    }
+                }
+            });
+            loopback::answer(StatusCode::OK, "text/event-stream", body)
         }
     }
+}
+
+/// The stream beside all answers; a later one takes the place of an earlier one.
+fn open_stream(state: &State, session: Arc<Mutex<Session>>) -> Response<Parts> {
+    let (sender, body) = Parts::channel();
+    let own = Arc::new(Notify::new());
+    {
+        let mut locked = lock(&session);
+        locked.end_stream();
+        locked.stream = Some(Arc::clone(&own));
+    }
+    state.spawn(async move {
+        // An event leaves the queue only when there is room for it, so that none is lost with its stream.
+        while let Ok(room) = sender.reserve().await {
+            let next = {
+                let mut locked = lock(&session);
+                if !locked.stream.as_ref().is_some_and(|stream| Arc::ptr_eq(stream, &own)) {
+                    return;
+                }
+                locked.queue.pop_front()
+            };
+            if let Some(event) = next {
+                room.send(event);
+                continue;
+            }
+            drop(room);
+            tokio::select! {
+                () = own.notified() => {}
+                () = sender.closed() => return,
+            }
+        }
+    });
+    loopback::answer(StatusCode::OK, "text/event-stream", body)
 }
 
 /// Ends an exchange when nobody waits for it any more.

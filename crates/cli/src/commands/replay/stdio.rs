@@ -27,11 +27,12 @@ async fn answer(tape: Arc<Tape>) -> std::io::Result<()> {
     let mut player = Player::new(tape);
     let mut exchanges = 0;
     let mut lines = LineSplitter::new(LONGEST_MESSAGE);
+    let mut is_over = false;
     loop {
         while let Some(line) = lines.next_line() {
             let mut out = Vec::new();
             match line {
-                Line::Whole(line) if line.is_empty() => {}
+                Line::Whole(line) if line.trim_ascii().is_empty() => {}
                 Line::Whole(line) => match parse_strict_message(line) {
                     Ok(Incoming::Request(request)) => {
                         exchanges += 1;
@@ -49,8 +50,13 @@ async fn answer(tape: Arc<Tape>) -> std::io::Result<()> {
             stdout.write_all(&out).await?;
             stdout.flush().await?;
         }
-        if stdin.read_buf(lines.buffer()).await? == 0 {
+        if is_over {
             return Ok(());
+        }
+        if stdin.read_buf(lines.buffer()).await? == 0 {
+            // The last line may have no end.
+            lines.push(b"\n");
+            is_over = true;
         }
     }
 }
