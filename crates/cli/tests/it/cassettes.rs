@@ -91,7 +91,7 @@ fn ask(port: u16, method: &str, session: Option<&str>, body: &str, events: usize
     );
     stream.write_all(head.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    let mut chunk = [0; 1 << 16];
+    let mut chunk = [0; 1 << 13];
     loop {
         match stream.read(&mut chunk) {
             Ok(0) => break,
