@@ -379,8 +379,8 @@ impl<'a> ToolTranslation<'a> {
             "quarantine": self.quarantine,
             "strict": self.strict,
             "tokens": {"before": self.tokens.before, "after": self.tokens.after},
-            "changes": changes,
         });
+        row["changes"] = changes;
         if self.name.is_empty() {
             row["index"] = index.into();
         }
