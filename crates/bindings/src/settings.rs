@@ -76,6 +76,7 @@ impl Settings {
     }
 
     /// The same with tools that were read one by one, instead of the option `tools`.
+    #[must_use]
     pub fn with_tools(mut self, tools: Vec<GivenTool>) -> Self {
         self.tools = Some(tools);
         self

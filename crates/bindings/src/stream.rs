@@ -116,7 +116,7 @@ impl StreamAssembler {
         }
         if let Some((_, assembler)) = &mut self.assembler {
             let last = shielded(|| Ok(assembler.finish()))?;
-            self.take(last, &mut events)?;
+            self.take(last, &mut events);
         } else if self.unknown > 0 {
             let message = "no known API sends such chunks: name the provider or the model";
             return Err(EngineError::invalid(message));
@@ -207,7 +207,8 @@ impl StreamAssembler {
         if let Some((_, assembler)) = &mut self.assembler {
             let brought = shielded(|| Ok(assembler.push(chunk)))?;
             self.has_calls |= assembler.waiting_bytes() > 0;
-            return self.take(brought, events);
+            self.take(brought, events);
+            return Ok(());
         }
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             events.push(json!({"type": "error", "error": error}));
@@ -217,7 +218,7 @@ impl StreamAssembler {
         Ok(())
     }
 
-    fn take(&mut self, brought: Vec<StreamEvent>, events: &mut Vec<Value>) -> Result<(), EngineError> {
+    fn take(&mut self, brought: Vec<StreamEvent>, events: &mut Vec<Value>) {
         let protocol = self.assembler.as_ref().map(|(protocol, _)| *protocol);
         for event in brought {
             events.push(match event {
@@ -248,7 +249,6 @@ impl StreamAssembler {
                 _ => continue,
             });
         }
-        Ok(())
     }
 }
 
