@@ -58,9 +58,26 @@ async function each(convert) {
   return done;
 }
 
+// From text to text, as a program does it that reads and writes JSON.
+async function eachText(convert) {
+  let done = 0;
+  for (const text of texts) {
+    const converted = [];
+    for (const tool of JSON.parse(text)) {
+      try { converted.push(await convert(tool)); } catch { /* refused */ }
+    }
+    JSON.stringify(converted);
+    done += converted.length;
+  }
+  return done;
+}
+
 const dialects = [...new Set([...Object.values(others).map(([dialect]) => dialect), "gemini"])];
 for (let round = 0; round < Number(rounds); round += 1) {
-  for (const [name, [dialect, convert]] of Object.entries(others)) await note(name, dialect, "object", () => each(convert));
+  for (const [name, [dialect, convert]] of Object.entries(others)) {
+    await note(name, dialect, "object", () => each(convert));
+    await note(name, dialect, "text", () => eachText(convert));
+  }
   await note("AI SDK, Google (a list a request)", "(schemas as they are)", "object", async () => { for (const list of lists) await request(list); return tools.length; });
   for (const to of dialects) {
     await note("ours, a list a call", to, "object", () => { for (const list of lists) engine.convert(list, { to, ...quiet }); return tools.length; });

@@ -85,6 +85,21 @@ def each(convert: Callable[[Any], Any], tools: Tools) -> int:
     return done
 
 
+def each_text(convert: Callable[[Any], Any], texts: list[str]) -> int:
+    """The same from text to text, as a program does it that reads and writes JSON: with Python's own module."""
+    done = 0
+    for text in texts:
+        converted = []
+        for tool in json.loads(text):
+            try:
+                converted.append(convert(tool))
+            except Exception:
+                pass
+        json.dumps(converted, ensure_ascii=False, default=lambda value: value.model_dump(exclude_none=True))
+        done += len(converted)
+    return done
+
+
 def threads(count: int, texts: list[str], dialect: str) -> float:
     """Seconds in which each of `count` threads converts all texts."""
     start = threading.Barrier(count + 1)
@@ -122,6 +137,7 @@ def main() -> None:
     for _ in range(rounds):
         for name, (dialect, convert) in others.items():
             note(name, dialect, "object", lambda convert=convert: each(convert, tools))
+            note(name, dialect, "text", lambda convert=convert: each_text(convert, texts))
         for dialect in dialects:
             note("ours, a list a call", dialect, "object", lambda d=dialect: sum(len(x) for x in lists if engine.convert(x, d) is not None))
             note("ours, a tool a call", dialect, "object", lambda d=dialect: sum(1 for x in alone if engine.convert(x, d) is not None))

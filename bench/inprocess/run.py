@@ -89,15 +89,16 @@ def node_figures(arguments, tools):
 
 
 def show(title, figures):
-    """One table: everybody's tools a second, and ours as a multiple of the fastest for the same dialect."""
+    """One table: everybody's tools a second, and ours as a multiple of the fastest for the same dialect and form."""
     print(f"\n### {title}\n\n| | comparable dialect | form | tools/s | to the fastest other |\n| --- | --- | --- | ---: | ---: |")
     rated = [figure for figure in figures if "rate" in figure]
     fastest = {}
     for figure in rated:
         if is_other(figure):
-            fastest[figure["dialect"]] = max(fastest.get(figure["dialect"], 0), figure["rate"])
+            key = figure["dialect"], figure["form"]
+            fastest[key] = max(fastest.get(key, 0), figure["rate"])
     for figure in rated:
-        other = fastest.get(figure["dialect"])
+        other = fastest.get((figure["dialect"], figure["form"]))
         ratio = f"{figure['rate'] / other:.1f}" if other and figure["name"].startswith("ours") else ""
         print(f"| {figure['name']} | {figure['dialect']} | {figure['form']} | {figure['rate']:,.0f} | {ratio} |")
     for figure in figures:
