@@ -209,7 +209,9 @@ print(gateway.process.pid, gateway.client().health()["ok"] and len(os.listdir(te
 
 
 KILLED = """
-import os, sys, tempfile, threading, time
+import os, signal, sys, tempfile, threading, time
+# Programs that are to outlive their terminal ignore it, and those that they start inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 tempfile.tempdir = sys.argv[1]
 from mcp_tool_gateway import Gateway
 
