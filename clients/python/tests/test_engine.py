@@ -44,6 +44,125 @@ def test_objects_and_text_give_the_same() -> None:
         assert json.dumps(converted, separators=(",", ":"), ensure_ascii=False) == text, dialect
 
 
+def named(name: str) -> dict[str, Any]:
+    return {**copy.deepcopy(ADD), "name": name, "annotations": {"title": "T"}}
+
+
+def fresh(tools: Any, **options: Any) -> Any:
+    return json.loads(engine.convert_text(json.dumps(tools), **options))
+
+
+def thrice(tools: Any, **options: Any) -> Any:
+    """The first conversion is remembered, the second one kept, and the third one copied from what is kept."""
+    return [engine.convert(tools, **options) for _ in range(3)][-1]
+
+
+def spoil(value: Any) -> None:
+    for key in list(value) if isinstance(value, dict) else range(len(value)):
+        if isinstance(value[key], (dict, list)):
+            spoil(value[key])
+        value[key] = "spoilt"
+
+
+def test_a_list_that_was_converted_before_gives_the_same_and_nothing_that_callers_share() -> None:
+    tools = [named("kept_a"), named("kept_b")]
+    expected = json.dumps(fresh(tools, to="gemini"))
+    for _ in range(5):
+        converted = engine.convert(tools, to="gemini")
+        assert json.dumps(converted) == expected
+        spoil(converted)
+    assert json.dumps(thrice(copy.deepcopy(tools), to="gemini")) == expected
+
+
+class Dict(dict[str, Any]):
+    pass
+
+
+def reordered(tools: Any) -> None:
+    tools[0]["inputSchema"]["properties"] = dict(reversed(tools[0]["inputSchema"]["properties"].items()))
+
+
+CHANGES: dict[str, Any] = {
+    "deep": lambda tools: tools[0]["inputSchema"]["properties"]["a"].update(type="integer"),
+    "description": lambda tools: tools[1].update(description="Other words."),
+    "added": lambda tools: tools[1]["inputSchema"]["properties"].update(c={"type": "string"}),
+    "removed": lambda tools: tools[1]["inputSchema"].pop("required"),
+    "order": reordered,
+    "longer": lambda tools: tools[0]["inputSchema"]["required"].append("b"),
+    "text": lambda tools: tools[0]["inputSchema"]["properties"]["b"].update(default="2"),
+    "float": lambda tools: tools[0]["inputSchema"]["properties"]["b"].update(default=2.0),
+    "truth": lambda tools: tools[0]["inputSchema"].update(additionalProperties=False),
+    "another int": lambda tools: tools[0]["inputSchema"]["properties"]["b"].update(default=3),
+    "a subclass": lambda tools: tools.__setitem__(0, Dict(tools[0], description="Of a class of its own.")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_of_a_list_that_was_converted_before_counts(change: str) -> None:
+    tools = [named(f"changed_{change}"), named("last")]
+    thrice(tools, to="gemini")
+    CHANGES[change](tools)
+    for _ in range(3):
+        assert json.dumps(engine.convert(tools, to="gemini")) == json.dumps(fresh(tools, to="gemini"))
+
+
+def test_what_is_equal_and_written_differently_counts() -> None:
+    for one, other in ((1, True), (1, 1.0), (0.0, -0.0), (0, False)):
+        tools = [named("equal")]
+        tools[0]["inputSchema"]["properties"]["a"]["default"] = one
+        thrice(tools, to="anthropic")
+        tools[0]["inputSchema"]["properties"]["a"]["default"] = other
+        assert json.dumps(engine.convert(tools, to="anthropic")) == json.dumps(fresh(tools, to="anthropic"))
+
+
+def test_options_are_told_apart_and_what_is_left_out_is_logged_each_time(caplog: pytest.LogCaptureFixture) -> None:
+    tools = [named("options"), {"name": "broken", "inputSchema": {"type": "array"}}, named("end")]
+    several: list[dict[str, Any]] = [{"to": "openai"}, {"to": "openai", "strict": "auto"}, {"to": "openai", "hide": ["a"]}, {"model": "gpt-4o"}, {"to": "anthropic", "report": True}]
+    for options in several:
+        caplog.clear()
+        converted = thrice(tools, **options)
+        assert len([record for record in caplog.records if "broken" in record.getMessage()]) == (0 if "report" in options else 3)
+        assert converted == fresh(tools, **options)
+
+
+def test_lists_that_hold_themselves_are_refused_again_and_again() -> None:
+    tool = named("cycle")
+    tool["inputSchema"]["properties"] = {"a": tool["inputSchema"], "b": tool["inputSchema"]}
+    for _ in range(3):
+        assert engine.convert([tool], to="openai") == []
+
+
+def test_what_is_kept_is_bounded() -> None:
+    first = [named("forgotten")]
+    expected = thrice(first, to="gemini")
+    large = {"type": "object", "properties": {f"p{index}": {"type": "string"} for index in range(2_000)}}
+    for number in range(60):
+        for _ in range(2):
+            engine.convert([{"name": f"large_{number}", "inputSchema": large}], to="gemini")
+    assert engine.convert(first, to="gemini") == expected
+
+
+def test_threads_convert_the_same_lists_side_by_side() -> None:
+    lists = [[named(f"thread_{number}"), named("last")] for number in range(20)]
+    expected = [fresh(tools, to="gemini") for tools in lists]
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for _ in range(50):
+            for tools, answer in zip(lists, expected):
+                converted = engine.convert(tools, to="gemini")
+                if converted != answer:
+                    wrong.append(converted)
+                spoil(converted)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
 def test_a_dialect_is_named_or_chosen_by_a_model() -> None:
     by_name = engine.convert([ADD], to="anthropic")
     assert by_name[0]["input_schema"]["properties"]["a"] == {"type": "number"}

@@ -4,6 +4,8 @@
 //! let go while the engine works.
 
 mod error;
+mod kept;
+mod plain;
 mod read;
 mod stream;
 mod write;
@@ -14,6 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use serde_json::Value;
 
 use error::{EngineError, raised};
+use kept::Known;
 use read::{BigNumbers, Fault, read};
 use write::Writer;
 
@@ -39,6 +42,22 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Tools → the value of the provider's request field, and what was left out.
 #[pyfunction]
 fn convert<'py>(
+    py: Python<'py>,
+    tools: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyAny>, Omitted)> {
+    match kept::find(tools, options)? {
+        Known::Answer(answer, omitted) => Ok((answer, omitted)),
+        Known::New => converted(py, tools, options),
+        Known::Again(place) => {
+            let (answer, omitted) = converted(py, place.tools.object(py), options)?;
+            place.keep(&answer, &omitted)?;
+            Ok((answer, omitted))
+        }
+    }
+}
+
+fn converted<'py>(
     py: Python<'py>,
     tools: &Bound<'py, PyAny>,
     options: &Bound<'py, PyDict>,
