@@ -44,6 +44,89 @@ describe("conversion", () => {
     assert.match(heard.join(), /^left out broken: /);
   });
 
+  describe("of a list that was converted before", () => {
+    const tool = (name) => ({ ...structuredClone(ADD), name, annotations: { title: "T" } });
+    const options = { to: "gemini", onWarning() {} };
+    // Three times: the first is remembered, the second kept, and the third copied from what is kept.
+    const thrice = (tools, more = options) => [1, 2, 3].map(() => engine.convert(tools, more)).pop();
+    const fresh = (tools, more = options) => JSON.parse(engine.convertText(JSON.stringify(tools), more));
+
+    it("gives the same, and nothing that callers share", () => {
+      const tools = [tool("kept_a"), tool("kept_b")];
+      const expected = JSON.stringify(fresh(tools));
+      for (let number = 0; number < 5; number += 1) {
+        const converted = engine.convert(tools, options);
+        assert.equal(JSON.stringify(converted), expected);
+        const scratch = [converted];
+        while (scratch.length > 0) {
+          const container = scratch.pop();
+          for (const name of Object.keys(container)) {
+            if (typeof container[name] === "object" && container[name] !== null) scratch.push(container[name]);
+            container[name] = "spoilt";
+          }
+        }
+      }
+    });
+
+    it("sees every change of the list", () => {
+      const changes = {
+        deep: (tools) => { tools[0].inputSchema.properties.a.type = "integer"; },
+        description: (tools) => { tools[1].description = "Other words."; },
+        added: (tools) => { tools[1].inputSchema.properties.c = { type: "string" }; },
+        removed: (tools) => { delete tools[1].inputSchema.required; },
+        order: (tools) => { tools[0].inputSchema.properties = { b: { type: "number", default: 2 }, a: { type: "number" } }; },
+        longer: (tools) => { tools[0].inputSchema.required.push("b"); },
+        text: (tools) => { tools[0].inputSchema.properties.b.default = "2"; },
+        truth: (tools) => { tools[0].inputSchema.additionalProperties = false; },
+        prototype: (tools) => { tools[0].inputSchema = Object.assign(Object.create({ toJSON: () => ({ type: "object", properties: { z: {} } }) }), tools[0].inputSchema); },
+        own: (tools) => { tools[0].inputSchema.toJSON = () => ({ type: "object", properties: { y: {} } }); },
+        hidden: (tools) => { Object.defineProperty(tools[0].inputSchema, "toJSON", { value: () => ({ type: "object", properties: { x: {} } }) }); },
+        absent: (tools) => { tools[0].inputSchema.properties.a = undefined; },
+      };
+      for (const [name, change] of Object.entries(changes)) {
+        const tools = [tool(`changed_${name}`), tool("last")];
+        thrice(tools);
+        change(tools);
+        for (let number = 0; number < 3; number += 1) {
+          assert.equal(JSON.stringify(engine.convert(tools, options)), JSON.stringify(fresh(tools)), name);
+        }
+      }
+    });
+
+    it("tells options apart, and reports again what is left out", () => {
+      const tools = [tool("options"), { name: "broken", inputSchema: { type: "array" } }, tool("end")];
+      for (const more of [{ to: "openai" }, { to: "openai", strict: "auto" }, { to: "openai", hide: ["a"] }, { to: "anthropic", report: true }]) {
+        const heard = [];
+        const onWarning = (message) => heard.push(message);
+        assert.deepEqual(thrice(tools, { ...more, onWarning }), fresh(tools, { ...more, onWarning() {} }));
+        assert.equal(heard.length, more.report ? heard.length : 3);
+      }
+    });
+
+    it("takes members that objects give a meaning to, and cycles, as before", () => {
+      const tools = [JSON.parse('{"name": "proto", "inputSchema": {"type": "object", "properties": {"__proto__": {"type": "string"}}}}')];
+      assert.equal(JSON.stringify(thrice(tools)), engine.convertText(JSON.stringify(tools), options));
+      const cycle = { name: "cycle", inputSchema: { type: "object" } };
+      cycle.inputSchema.properties = { a: cycle.inputSchema, b: cycle.inputSchema };
+      for (let number = 0; number < 3; number += 1) {
+        assert.throws(() => engine.convert([cycle], options), refused("VALIDATION_ERROR", /JSON/));
+      }
+    });
+
+    it("forgets what was not used for long, and stays right", () => {
+      const first = [tool("forgotten")];
+      const expected = fresh(first);
+      thrice(first);
+      const large = { type: "object", properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: "string" }])) };
+      for (let number = 0; number < 60; number += 1) {
+        const tools = [{ name: `large_${number}`, inputSchema: large }];
+        engine.convert(tools, options);
+        engine.convert(tools, options);
+      }
+      assert.deepEqual(engine.convert(first, options), expected);
+    });
+  });
+
   it("refuses what is no JSON, and unknown options", () => {
     const cycle = { name: "cycle" };
     cycle.inputSchema = cycle;

@@ -7,6 +7,7 @@
 
 import process from "node:process";
 
+import { find } from "./kept.js";
 import { EngineError, guarded, type NativeStream } from "./native.js";
 
 export { EngineError } from "./native.js";
@@ -135,7 +136,19 @@ function warn(leftOut: string, onWarning: ((message: string) => void) | undefine
 
 /** Tools of MCP (or of a provider) → the value of a provider's request field for tools. A tool that cannot be made valid is left out. */
 export function convert(tools: unknown, options: ConvertOptions): unknown {
-  return JSON.parse(convertText(written(tools, "the tools"), options));
+  const { onWarning, ...settings } = options;
+  const settled = written(settings, "the options");
+  const known = find(tools, settled);
+  if (known !== undefined && "answer" in known) {
+    if (known.leftOut !== undefined) warn(known.leftOut, onWarning);
+    return known.answer;
+  }
+  const text = written(known === undefined ? tools : known.tools, "the tools");
+  const { json, leftOut } = guarded((native) => native.convert(text, settled));
+  const answer = JSON.parse(json) as Json;
+  known?.keep(answer, leftOut);
+  if (leftOut !== undefined) warn(leftOut, onWarning);
+  return answer;
 }
 
 /** `convert` over JSON text: what `mcp-tool-gateway convert` writes. */

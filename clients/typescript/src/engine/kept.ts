@@ -1,0 +1,145 @@
+// Conversions that are kept: a program converts the same tools for every request that it sends.
+//
+// What a list gave is kept from its second conversion on, beside a copy of the list, which whatever comes later is compared with. Callers
+// get copies, and never what is kept.
+
+import type { Json } from "./index.js";
+
+/** How many values are kept, of lists and of what they gave: about 64 MB of them. Half of it is dropped at once, the half that was not used for longest. */
+const VALUES = 800_000;
+/** How many lists are remembered that were converted once; the older half of them goes at once. */
+const ONCE = 8_192;
+/** Longer keys are not worth it. */
+const KEY = 1_000;
+/** The levels that JSON may have. */
+const DEPTH = 127;
+
+interface Conversion {
+  tools: Json;
+  answer: Json;
+  leftOut: string | undefined;
+  values: number;
+}
+
+/** What a list gave before, or `keep`, which takes what it gives now. */
+export type Known = { answer: Json; leftOut: string | undefined } | { tools: Json; keep(answer: Json, leftOut: string | undefined): void };
+
+let once = new Set<string>();
+let onceBefore = new Set<string>();
+let young = new Map<string, Conversion>();
+let old = new Map<string, Conversion>();
+let youngValues = 0;
+
+/** Looks for an earlier conversion; undefined where there is nothing to be known of it. `options` are JSON. */
+export function find(tools: unknown, options: string): Known | undefined {
+  const key = keyOf(tools, options);
+  if (key === undefined) return undefined;
+  const conversion = young.get(key) ?? old.get(key);
+  if (conversion !== undefined) {
+    if (old.delete(key)) put(key, conversion);
+    if (isSame(conversion.tools, tools)) return { answer: copied(conversion.answer), leftOut: conversion.leftOut };
+  } else if (!once.has(key) && !onceBefore.has(key)) {
+    if (once.size >= ONCE / 2) [once, onceBefore] = [new Set(), once];
+    once.add(key);
+    return undefined;
+  }
+  const plain = new Plain();
+  const own = plain.copy(tools, 0);
+  if (own === undefined) return undefined;
+  return {
+    tools: own,
+    keep(answer, leftOut) {
+      const kept = plain.copy(answer, 0);
+      if (kept !== undefined) put(key, { tools: own, answer: kept, leftOut, values: plain.values });
+    },
+  };
+}
+
+/** What tells most lists apart at a glance; undefined for what is no list of named tools. */
+function keyOf(tools: unknown, options: string): string | undefined {
+  if (!Array.isArray(tools) || tools.length === 0) return undefined;
+  const [first, last] = [nameOf(tools[0]), nameOf(tools[tools.length - 1])];
+  if (first === undefined || last === undefined) return undefined;
+  const key = `${String(tools.length)} ${first} ${last} ${options}`;
+  return key.length > KEY ? undefined : key;
+}
+
+function nameOf(tool: unknown): string | undefined {
+  if (typeof tool !== "object" || tool === null || !("name" in tool)) return undefined;
+  return typeof tool.name === "string" ? tool.name : undefined;
+}
+
+function put(key: string, conversion: Conversion): void {
+  if (conversion.values > VALUES / 2) return;
+  youngValues -= young.get(key)?.values ?? 0;
+  if (youngValues + conversion.values > VALUES / 2) {
+    old = young;
+    young = new Map();
+    youngValues = 0;
+  }
+  young.set(key, conversion);
+  youngValues += conversion.values;
+}
+
+/** Copies what comes from outside, and counts. */
+class Plain {
+  values = 0;
+
+  /** A copy of what JSON holds; undefined where something else is in it, or a name that objects give a meaning to. */
+  copy(given: unknown, depth: number): Json | undefined {
+    this.values += 1;
+    if (typeof given === "string" || typeof given === "boolean" || given === null) return given;
+    if (typeof given === "number") return Number.isFinite(given) && !Object.is(given, -0) ? given : undefined;
+    if (typeof given !== "object" || depth >= DEPTH || !isPlain(given)) return undefined;
+    if (Array.isArray(given)) {
+      const items: Json[] = [];
+      for (const item of given) {
+        const own = this.copy(item, depth + 1);
+        if (own === undefined) return undefined;
+        items.push(own);
+      }
+      return items;
+    }
+    const members: Record<string, Json> = {};
+    for (const [name, value] of Object.entries(given)) {
+      const own = name === "__proto__" ? undefined : this.copy(value, depth + 1);
+      if (own === undefined) return undefined;
+      members[name] = own;
+    }
+    return members;
+  }
+}
+
+/** Whether an object is written by its own members only. */
+function isPlain(given: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(given);
+  return prototype === (Array.isArray(given) ? Array.prototype : Object.prototype) && !("toJSON" in given);
+}
+
+/** Whether `given` is written as the same JSON as `kept`. */
+function isSame(kept: Json, given: unknown): boolean {
+  if (typeof kept !== "object" || kept === null) return Object.is(kept, given);
+  if (typeof given !== "object" || given === null || !isPlain(given)) return false;
+  if (Array.isArray(kept)) {
+    if (!Array.isArray(given) || given.length !== kept.length) return false;
+    for (let index = 0; index < kept.length; index += 1) if (!isSame(kept[index] as Json, given[index])) return false;
+    return true;
+  }
+  if (Array.isArray(given)) return false;
+  const [names, others] = [Object.keys(kept), Object.keys(given)];
+  if (names.length !== others.length) return false;
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] as string;
+    if (name !== others[index] || !isSame(kept[name] as Json, (given as Record<string, unknown>)[name])) return false;
+  }
+  return true;
+}
+
+/** A copy of what is kept. */
+function copied(kept: Json): Json {
+  if (typeof kept !== "object" || kept === null) return kept;
+  if (Array.isArray(kept)) return kept.map(copied);
+  const copy: Record<string, Json> = {};
+  for (const name of Object.keys(kept)) copy[name] = copied(kept[name] as Json);
+  return copy;
+}
