@@ -174,7 +174,7 @@ def judge(arguments):
                 head = ["client", "era", "transport", "entries", "seen", "played alike"]
                 take(head, sessions.all_abilities(recording))
             if "published" in parts:
-                head = ["server", "client", "played over", "entries", "cassette", "seen", "played alike"]
+                head = ["server", "package", "client", "played over", "entries", "cassette", "seen", "played alike"]
                 take(head, sessions.published_servers(recording, pathlib.Path(arguments.servers_cache).resolve()))
         if "action" in parts:
             url = serving_broken(stack, "good")
