@@ -157,12 +157,17 @@ def try_hook(gateway, python, programs, broken, folder):
     configuration = sample / ".pre-commit-config.yaml"
     text = configuration.read_text().replace(f"https://github.com/{PUBLISHED}", str(hooks))
     rows, failures = [], []
-    for name, status, expected in [("good", 0, "Passed"), ("bad", 1, "[tool-left-out]"), ("exits", 1, "cannot read config.toml")]:
-        if name != "good":
+    # What the guide says about changes of other files.
+    narrowed = text + "        files: server\\.py\n        always_run: false\n"
+    for name, status, expected in [("good", 0, "Passed"), ("narrowed", 0, "Skipped"), ("bad", 1, "[tool-left-out]"), ("exits", 1, "cannot read config.toml")]:
+        if name in ("bad", "exits"):
             shutil.copy(broken, sample / "server.py")
-        configuration.write_text(text if name == "good" else text.replace("server.py]", f"server.py, {name}]"))
+            configuration.write_text(text.replace("server.py]", f"server.py, {name}]"))
+        else:
+            configuration.write_text(text if name == "good" else narrowed)
         git(sample, "add", ".")
-        command = [python, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
+        files = ["--files", "README.md"] if name == "narrowed" else ["--all-files"]
+        command = [python, "-m", "pre_commit", "run", *files, "--color", "never"]
         done = subprocess.run(command, cwd=sample, env=environment, capture_output=True, text=True)
         good = done.returncode == status and expected in done.stdout
         if not good:
