@@ -1,4 +1,4 @@
-"""The GitHub Action and the hook of pre-commit, each with a good and a bad server."""
+"""The GitHub Action and the hook of pre-commit, each with the server of examples/server and with bad ones."""
 
 import json
 import os
@@ -11,6 +11,10 @@ from programs import ROOT
 
 ACTION = ROOT / "integrations/github-action/action.yml"
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
+EXAMPLE = ROOT / "examples/server"
+PUBLISHED = "OWNER/mcp-tool-gateway"
+# What else a workflow may use: nothing of it is ours to run.
+FOREIGN = ("actions/checkout@", "actions/setup-python@", "github/codeql-action/upload-sarif@")
 
 
 def packages(gateway, folder):
@@ -46,20 +50,19 @@ def run_action(python, workspace, environment, **inputs):
     return {**json.loads(done.stdout), "said": done.stderr}
 
 
-def try_action(gateway, python, broken, url, folder):
-    """Rows and failures of the action."""
+def try_action(gateway, python, programs, broken, url, folder):
+    """Rows and failures of the action; `programs` is a folder with a Python that has the SDK."""
     workspace = folder / "action"
     workspace.mkdir()
     index, tarball = packages(gateway, folder)
     # Only the stand-ins: whether the packages are published yet does not matter here.
     environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
-    environment["PATH"] = f"{index / 'package'}:{environment['PATH']}"
+    environment["PATH"] = f"{programs}:{index / 'package'}:{environment['PATH']}"
     (index / "package/mcp-tool-gateway").symlink_to(gateway)
     tools = {"tools": [{"name": "text", "description": "Arguments that are text", "inputSchema": {"type": "string"}}]}
     (workspace / "tools.json").write_text(json.dumps(tools, indent=1))
     server = f"{sys.executable} {broken}"
     cases = [
-        ("good command, pypi", {"command": f"{server} good", "version": "9.9.9"}, 0, "0 errors"),
         ("bad command, npm", {"command": f"{server} 'bad'", "installer": "npm", "version": f"file:{tarball}"}, 1, "schema"),
         ("bad file", {"file": "tools.json", "to": "openai,gemini", "installer": "none"}, 1, "tools.json:"),
         ("bad, never fails", {"file": "tools.json", "fail_on": "never", "sarif": "out.sarif", "installer": "none"}, 0, "tools.json:"),
@@ -69,7 +72,7 @@ def try_action(gateway, python, broken, url, folder):
         ("two to check", {"file": "tools.json", "url": url, "installer": "none"}, 2, "2 are given"),
         ("unknown installer", {"file": "tools.json", "installer": "cargo"}, 2, "pypi, npm or none"),
     ]
-    rows, failures = [], []
+    rows, failures = try_workflow(python, environment, folder / "workflow")
     for name, inputs, status, text in cases:
         done = run_action(python, workspace, environment, **inputs)
         wrong = [] if done["status"] == status else [f"status {done['status']} instead of {status}"]
@@ -80,6 +83,35 @@ def try_action(gateway, python, broken, url, folder):
         failures += [f"action, {name}: {one}" for one in wrong]
         rows.append([f"action: {name}", str(done["status"]), "FAILED" if wrong else "ok"])
     return rows, failures
+
+
+def try_workflow(python, environment, workspace):
+    """Rows and failures of the steps in the example's workflow: the action, installed from PyPI's stand-in, and the tests with the cassette."""
+    shutil.copytree(EXAMPLE, workspace)
+    [workflow] = (workspace / ".github/workflows").iterdir()
+    rows, failures = [], []
+    [job] = read_yaml(python, workflow)["jobs"].values()
+    for step in job["steps"]:
+        name, wrong = step.get("run") or step["uses"], []
+        if "run" in step:
+            done = subprocess.run(["bash", "-e", "-c", name], cwd=workspace, env=environment, capture_output=True, text=True)
+            status, said = done.returncode, done.stdout + done.stderr
+        elif name.startswith(f"{PUBLISHED}/{ACTION.parent.relative_to(ROOT)}@"):
+            done = run_action(python, workspace, environment, **step["with"], version="9.9.9")
+            status, said = done["status"], done["said"]
+            wrong = [] if status else list(wrong_report(workspace, step["with"], done, False))
+        else:
+            status, said = 0 if name.startswith(FOREIGN) else None, ""
+        if status != 0:
+            wrong.append(f"status {status}: {said[-1500:]}")
+        failures += [f"workflow, {name}: {one}" for one in wrong]
+        rows.append([f"workflow: {name}", str(status), "FAILED" if wrong else "ok"])
+    return rows, failures
+
+
+def read_yaml(python, path):
+    load = "import json, sys, yaml; json.dump(yaml.load(open(sys.argv[1]), yaml.BaseLoader), sys.stdout)"
+    return json.loads(subprocess.run([python, "-c", load, path], capture_output=True, text=True, check=True).stdout)
 
 
 def wrong_report(workspace, inputs, done, is_bad):
@@ -102,34 +134,42 @@ def git(folder, *words):
     return done.stdout.strip()
 
 
-def try_hook(gateway, python, broken, folder):
-    """Rows and failures of the hook, run by pre-commit for a repository with a good and with a bad server."""
-    hooks, sample, programs = folder / "hooks", folder / "sample", folder / "programs"
-    for path in (hooks, sample, programs):
+def try_hook(gateway, python, programs, broken, folder):
+    """Rows and failures of the hook, run by pre-commit for the example as it is, and with bad servers in it."""
+    hooks, sample, commands = folder / "hooks", folder / "sample", folder / "commands"
+    for path in (hooks, commands):
         path.mkdir()
     shutil.copy(HOOKS, hooks)
     git(hooks, "init", "-q")
     git(hooks, "add", ".")
     git(hooks, "commit", "-q", "-m", "hooks")
-    (programs / "mcp-tool-gateway").symlink_to(gateway)
+    git(hooks, "tag", "v0.1.0")
+    (commands / "mcp-tool-gateway").symlink_to(gateway)
     environment = {
         **os.environ,
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PATH": f"{programs}:{commands}:{os.environ['PATH']}",
         "PRE_COMMIT_HOME": str(folder / "pre-commit"),
         "GIT_CONFIG_NOSYSTEM": "1",
     }
+    shutil.copytree(EXAMPLE, sample)
     git(sample, "init", "-q")
-    shutil.copy(broken, sample / "server.py")
+    # Where the hooks come from is all that is not as it stands there.
+    configuration = sample / ".pre-commit-config.yaml"
+    text = configuration.read_text().replace(f"https://github.com/{PUBLISHED}", str(hooks))
     rows, failures = [], []
-    for name, status, text in [("good", 0, "Passed"), ("bad", 1, "[tool-left-out]"), ("exits", 1, "cannot read config.toml")]:
-        hook = {"id": "mcp-tool-gateway-check", "args": ["--to", "all", "--", sys.executable, "server.py", name]}
-        repository = {"repo": str(hooks), "rev": git(hooks, "rev-parse", "HEAD"), "hooks": [hook]}
-        # JSON is YAML.
-        (sample / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [repository]}))
+    # What the guide says about changes of other files.
+    narrowed = text + "        files: server\\.py\n        always_run: false\n"
+    for name, status, expected in [("good", 0, "Passed"), ("narrowed", 0, "Skipped"), ("bad", 1, "[tool-left-out]"), ("exits", 1, "cannot read config.toml")]:
+        if name in ("bad", "exits"):
+            shutil.copy(broken, sample / "server.py")
+            configuration.write_text(text.replace("server.py]", f"server.py, {name}]"))
+        else:
+            configuration.write_text(text if name == "good" else narrowed)
         git(sample, "add", ".")
-        command = [python, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
+        files = ["--files", "README.md"] if name == "narrowed" else ["--all-files"]
+        command = [python, "-m", "pre_commit", "run", *files, "--color", "never"]
         done = subprocess.run(command, cwd=sample, env=environment, capture_output=True, text=True)
-        good = done.returncode == status and text in done.stdout
+        good = done.returncode == status and expected in done.stdout
         if not good:
             failures.append(f"hook, {name}: {done.returncode} and {(done.stdout + done.stderr)[-800:]!r}")
         rows.append([f"pre-commit: {name} server", str(done.returncode), "ok" if good else "FAILED"])

@@ -140,6 +140,13 @@ def replayed(arguments, folder):
     return failures
 
 
+def programs(arguments):
+    """A folder with a Python that has the official SDK: that of the published servers."""
+    cache = pathlib.Path(arguments.servers_cache).resolve()
+    sessions.load("servers").install(cache)
+    return cache / "venv/bin"
+
+
 def action_alone(python):
     """The tests of the action that need no gateway. The Python of pre-commit reads YAML."""
     done = run(python, "-m", "unittest", "-v", ROOT / "integrations/github-action/test_action.py")
@@ -174,14 +181,14 @@ def judge(arguments):
                 head = ["client", "era", "transport", "entries", "seen", "played alike"]
                 take(head, sessions.all_abilities(recording))
             if "published" in parts:
-                head = ["server", "client", "played over", "entries", "cassette", "seen", "played alike"]
+                head = ["server", "package", "client", "played over", "entries", "cassette", "seen", "played alike"]
                 take(head, sessions.published_servers(recording, pathlib.Path(arguments.servers_cache).resolve()))
         if "action" in parts:
             url = serving_broken(stack, "good")
-            take(["case", "status", ""], integrations.try_action(arguments.bin, python, BROKEN, url, folder))
+            take(["case", "status", ""], integrations.try_action(arguments.bin, python, programs(arguments), BROKEN, url, folder))
             failures += action_alone(python)
         if "hook" in parts:
-            take(["case", "status", ""], integrations.try_hook(arguments.bin, python, BROKEN, folder))
+            take(["case", "status", ""], integrations.try_hook(arguments.bin, python, programs(arguments), BROKEN, folder))
         if "guide" in parts:
             text = ROOT / "docs/guides/servers-that-work-everywhere.md"
             take(["section of the guide", "claims", ""], guide.judge(arguments.bin, text))

@@ -13,11 +13,13 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 CONFORMANCE = HERE.parent
 sys.path[:0] = [str(CONFORMANCE), str(CONFORMANCE / "servers")]
-from programs import Process, Unusable
+from programs import Process, Unusable, pinned_packages
 from published_clients import run_program
 
 # What stands where a secret was.
 REDACTED = "[redacted]"
+# How many different packages are recorded and played, in all and by each client.
+LEAST_PACKAGES, LEAST_BY_CLIENT = 10, 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,35 +115,81 @@ def redacted(recorded, played):
     return re.fullmatch(".+".join(map(re.escape, played.split(REDACTED))), recorded, re.DOTALL) is not None
 
 
+def failing(package, work, pages):
+    """The call that a server has to refuse, and what it says then."""
+    calls = {
+        "@modelcontextprotocol/server-everything": ("get-sum", {"a": "two"}, "Input validation error"),
+        "@modelcontextprotocol/server-filesystem": ("read_text_file", {"path": str(work.parent / "secret.txt")}, "Access denied"),
+        "@modelcontextprotocol/server-memory": ("add_observations", {"observations": [{"entityName": "Bob", "contents": ["sings"]}]}, "Bob not found"),
+        "@modelcontextprotocol/server-sequential-thinking": ("sequentialthinking", {"thought": "And now?"}, "nextThoughtNeeded"),
+        "@playwright/mcp": ("browser_navigate", {}, "url"),
+        "mcp-server-calculator": ("calculate", {"expression": "1 / 0"}, "division by zero"),
+        "mcp-server-fetch": ("fetch", {"url": f"{pages}/nowhere"}, "404"),
+        "mcp-server-git": ("git_show", {"repo_path": str(work), "revision": "nowhere"}, "nowhere"),
+        "mcp-server-sqlite": ("create_table", {}, "query"),
+        "mcp-server-time": ("get_current_time", {"timezone": "Mars/Olympus"}, "Mars/Olympus"),
+        "mongodb-mcp-server": ("find", {"connectionId": "preconfigured"}, "collection"),
+    }
+    return calls[package] if package else ("no_such_tool", {}, "no_such_tool")
+
+
+def is_failure(result):
+    """Whether a client saw an error: as a text, as the SDKs have results, or as tour_fastmcp.py prints them."""
+    if isinstance(result, dict):
+        return result.get("isError", False)
+    return isinstance(result, str) or result[2]
+
+
+def wrong_results(seen, wanted):
+    """What is wrong with what a client saw; the last call is the one that fails."""
+    if not seen["tools"] or len(seen["results"]) != len(wanted):
+        yield "the client saw no tools, or not every result"
+    for left, (tool, _, expected), result in zip(reversed(range(len(wanted))), wanted, seen["results"]):
+        text = json.dumps(result, ensure_ascii=False).replace('\\"', '"')
+        if expected not in text:
+            yield f"{tool} does not have {expected!r}: {text[:500]}"
+        if is_failure(result) != (left == 0):
+            yield f"{tool} {'works' if left == 0 else 'fails'}: {text[:500]}"
+
+
 def published_servers(sessions, cache):
-    """Rows and failures of ten published servers, each with one of three clients."""
+    """Rows and failures of published servers, each with one of three clients."""
     servers = load("servers")
     servers.install(cache)
     work = servers.make_work(sessions.folder)
-    calls = servers.calls(work, sessions.stack.enter_context(servers.serving_pages()))
+    pages = sessions.stack.enter_context(servers.serving_pages())
+    calls = servers.calls(work, pages)
     configured = servers.servers(sessions.stack, cache, sessions.folder, work)
+    pinned = {}
+    for named in servers.NAMED:
+        pinned.update(pinned_packages(CONFORMANCE / "servers" / named))
     # The older transport is not recorded; behind the gateway it is a server like any other.
     config = sessions.folder / "sse.json"
     config.write_text(json.dumps({"mcpServers": {"everything": configured["everything-sse"]}}))
     configured["everything-sse"] = {"command": sessions.gateway, "args": ["mcp", "--config", str(config), "--group", "everything"]}
-    rows, failures = [], []
+    rows, failures, met = [], [], {client.program: set() for client in TOURS}
     for index, (name, entry) in enumerate(sorted(configured.items())):
         client = TOURS[index % len(TOURS)]
-        wanted = [(tool, given) for server, tool, given, _ in calls if server == name]
+        wanted = [(tool, given, text) for server, tool, given, text in calls if server == name]
         if name in ("fastmcp", "sdk"):
-            wanted = [(tool, {}) for tool in servers.ONCE]
-        expected = [text for server, _, _, text in calls if server == name]
-        target_of = lambda target: json.dumps({**target, "calls": wanted})
+            wanted = [(tool, {}, "") for tool in servers.ONCE]
+        package = servers.PACKAGES.get(name)
+        wanted.append(failing(package, work, pages))
+        target_of = lambda target: json.dumps({**target, "calls": [call[:2] for call in wanted]})
         transport = "http" if index % 2 else "stdio"
         cassette, entries, recorded, wrong = sessions.compare(name, HERE, client, entry, transport, target_of)
-        text = json.dumps(recorded, ensure_ascii=False).replace('\\"', '"')
-        wrong += [f"{wanted} is not in what was recorded" for wanted in expected if wanted not in text]
-        if not recorded[0]["tools"] or len(recorded[0]["results"]) != len(wanted):
-            wrong.append("the client saw no tools, or not every result")
+        wrong += wrong_results(recorded[0], wanted)
         failures += [f"{name}: {one}" for one in wrong[:3]]
+        if package and not wrong:
+            met[client.program].add(package)
         seen = f"{len(recorded[0]['tools'])} tools, {len(wanted)} results"
         size = f"{cassette.stat().st_size // 1024} KiB"
-        rows.append([name, client.program, transport, str(entries), size, seen, "FAILED" if wrong else "ok"])
+        version = f"{package} {pinned[package]}" if package else "-"
+        rows.append([name, version, client.program, transport, str(entries), size, seen, "FAILED" if wrong else "ok"])
+    packages = set().union(*met.values())
+    if len(packages) < LEAST_PACKAGES or min(map(len, met.values())) < LEAST_BY_CLIENT:
+        failures.append(f"only {len(packages)} different packages were played alike: {met}")
+    print(f"{len(packages)} different packages; by client: {', '.join(f'{name} {len(some)}' for name, some in met.items())}")
     return rows, failures
 
 

@@ -12,7 +12,7 @@ warnings.simplefilter("ignore")
 
 
 def plain(value):
-    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+    return value.model_dump(mode="json", by_alias=True) if hasattr(value, "model_dump") else value
 
 
 async def tour(target):

@@ -2,7 +2,7 @@
 
     run.py --bin mcp-tool-gateway [--cache FOLDER]
 
-Installs the servers that package.json and requirements.txt name into the cache folder, once. Exit status: 0 good, 1 something fails,
+Installs the servers that package.json and requirements*.txt name into the cache folder, once. Exit status: 0 good, 1 something fails,
 2 wrong usage or a part that does not start.
 """
 
@@ -42,12 +42,29 @@ ONCE = {
     "mapping": ('{"a":1}', '{\n  "a": 1\n}', {"a": 1}),
     "empty": ('{"result":[]}', '{"result":[]}', {"result": []}),
 }
+# The package that each server comes from; those that are not here are ours.
+PACKAGES = {
+    "calculator": "mcp-server-calculator",
+    "everything": "@modelcontextprotocol/server-everything",
+    "everything-http": "@modelcontextprotocol/server-everything",
+    "everything-sse": "@modelcontextprotocol/server-everything",
+    "fetch": "mcp-server-fetch",
+    "filesystem": "@modelcontextprotocol/server-filesystem",
+    "git": "mcp-server-git",
+    "memory": "@modelcontextprotocol/server-memory",
+    "mongodb": "mongodb-mcp-server",
+    "playwright": "@playwright/mcp",
+    "sequential-thinking": "@modelcontextprotocol/server-sequential-thinking",
+    "sqlite": "mcp-server-sqlite",
+    "time": "mcp-server-time",
+}
+NAMED = ("package.json", "requirements.txt", "requirements-legacy.txt")
 ORDERS = [{"item": "milk", "count": 2}, {"item": "bread", "count": 3}, {"item": "milk", "count": 5}]
 
 
 def install(cache):
     """Puts the pinned servers into the cache, unless they are there."""
-    wanted = "".join((HERE / name).read_text() for name in ("package.json", "requirements.txt", "browser.py"))
+    wanted = "".join((HERE / name).read_text() for name in (*NAMED, "browser.py"))
     stamp = cache / "installed"
     if stamp.exists() and stamp.read_text() == wanted:
         return
@@ -57,6 +74,7 @@ def install(cache):
         parts = [
             pool.submit(install_node, cache),
             pool.submit(install_python_packages, HERE / "requirements.txt", cache / "venv"),
+            pool.submit(install_python_packages, HERE / "requirements-legacy.txt", cache / "legacy"),
         ]
         for part in parts:
             part.result()
@@ -156,6 +174,7 @@ def servers(stack, cache, folder, work):
     """The configuration: the same block that desktop clients use."""
     node = lambda name: str(cache / "node_modules/.bin" / name)
     python = lambda name: str(cache / "venv/bin" / name)
+    legacy = lambda name: str(cache / "legacy/bin" / name)
     # Without the sandbox, which needs rights that a container or root may not have; nothing foreign is looked at.
     chromium = ["--headless", "--isolated", "--no-sandbox", "--executable-path", str(browser.launcher(cache))]
     database = f"mongodb://127.0.0.1:{start_database(stack, cache, folder)}/?directConnection=true"
@@ -178,6 +197,11 @@ def servers(stack, cache, folder, work):
         },
         "git": {"command": python("mcp-server-git"), "args": ["--repository", str(work)]},
         "fetch": {"command": python("mcp-server-fetch"), "args": ["--ignore-robots-txt", "--allow-private-ips"]},
+        "memory": {"command": node("mcp-server-memory"), "args": [], "env": {"MEMORY_FILE_PATH": str(folder / "memory.jsonl")}},
+        "sequential-thinking": {"command": node("mcp-server-sequential-thinking"), "args": []},
+        "time": {"command": python("mcp-server-time"), "args": ["--local-timezone", "Asia/Tokyo"]},
+        "calculator": {"command": legacy("mcp-server-calculator"), "args": []},
+        "sqlite": {"command": legacy("mcp-server-sqlite"), "args": ["--db-path", str(folder / "orders.db")]},
         "fastmcp": framework("fastmcp"),
         "sdk": framework("sdk"),
     }
@@ -187,13 +211,36 @@ def calls(work, pages):
     """In this order: server, tool, arguments, and what must stand in the result, as JSON."""
     orders = {"connectionId": "preconfigured", "database": "shop", "collection": "orders"}
     add = {"_id": "$item", "total": {"$sum": "$count"}}
+    ada = {"name": "Ada", "entityType": "person", "observations": ["writes programs"]}
+    piano = {"entityName": "Ada", "contents": ["plays the piano"]}
+    thought = lambda number, text, more: {"thought": text, "thoughtNumber": number, "totalThoughts": 2, "nextThoughtNeeded": more}
+    lunch = {"source_timezone": "Asia/Tokyo", "time": "12:00", "target_timezone": "Asia/Kolkata"}
+    query = lambda text: {"query": text}
     return [
         ("everything", "echo", {"message": "hello"}, "Echo: hello"),
+        ("everything", "get-sum", {"a": 40, "b": 2}, "is 42."),
         ("everything-http", "get-sum", {"a": 2, "b": 40}, "is 42."),
+        ("everything-http", "echo", {"message": "hello"}, "Echo: hello"),
         ("everything-sse", "echo", {"message": "hello"}, "Echo: hello"),
+        ("everything-sse", "get-sum", {"a": 1, "b": 41}, "is 42."),
         ("filesystem", "read_text_file", {"path": str(work / "note.txt")}, "remember the milk"),
+        ("filesystem", "list_directory", {"path": str(work)}, "[FILE] note.txt"),
         ("git", "git_log", {"repo_path": str(work), "max_count": 1}, "first words"),
+        ("git", "git_status", {"repo_path": str(work)}, "working tree clean"),
         ("fetch", "fetch", {"url": f"{pages}/page"}, "The answer is 42."),
+        ("fetch", "fetch", {"url": f"{pages}/page", "raw": True}, "<p>The answer is 42.</p>"),
+        ("memory", "create_entities", {"entities": [ada]}, "writes programs"),
+        ("memory", "add_observations", {"observations": [piano]}, "plays the piano"),
+        ("memory", "search_nodes", {"query": "piano"}, "Ada"),
+        ("sequential-thinking", "sequentialthinking", thought(1, "Count the apples", True), '"thoughtHistoryLength": 1'),
+        ("sequential-thinking", "sequentialthinking", thought(2, "There are seven", False), '"thoughtHistoryLength": 2'),
+        ("time", "convert_time", lunch, "-3.5h"),
+        ("time", "get_current_time", {"timezone": "Asia/Tokyo"}, "+09:00"),
+        ("calculator", "calculate", {"expression": "6 * 7"}, "42"),
+        ("calculator", "calculate", {"expression": "2 ** 10"}, "1024"),
+        ("sqlite", "create_table", query("CREATE TABLE orders (item TEXT, count INTEGER)"), "Table created"),
+        ("sqlite", "write_query", query("INSERT INTO orders VALUES ('milk', 2), ('bread', 3)"), "'affected_rows': 2"),
+        ("sqlite", "read_query", query("SELECT sum(count) AS total FROM orders"), "'total': 5"),
         ("playwright", "browser_navigate", {"url": f"{pages}/button"}, f"{pages}/button"),
         ("playwright", "browser_snapshot", {}, "nobody is there"),
         ("playwright", "browser_click", {"element": "the button", "target": "button"}, ".click()"),

@@ -5,3 +5,4 @@
 mod client;
 mod log_lines;
 mod providers;
+mod readme;
