@@ -93,10 +93,11 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> LeastRecentlyUsed<K, V, 
         self.entries.len() < self.most_entries && self.bytes.saturating_add(bytes) <= self.most_bytes
     }
 
-    /// Evicts entries for which `may_go` holds until one of so many bytes fits.
-    pub fn make_room(&mut self, bytes: usize, may_go: impl Fn(&V) -> bool) {
+    /// Evicts entries for which `may_go` holds until one of so many bytes fits, and gives them.
+    pub fn make_room(&mut self, bytes: usize, may_go: impl Fn(&V) -> bool) -> Vec<(K, V)> {
+        let mut evicted = Vec::new();
         if self.has_room(bytes) {
-            return;
+            return evicted;
         }
         let candidates = self.entries.iter().filter(|(_, entry)| may_go(&entry.value));
         let mut by_use: Vec<(u64, K)> = candidates.map(|(key, entry)| (entry.used, key.clone())).collect();
@@ -106,8 +107,9 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> LeastRecentlyUsed<K, V, 
             if has_few && self.has_room(bytes.saturating_add(self.most_bytes / 8)) {
                 break;
             }
-            self.remove(&key);
+            evicted.extend(self.remove(&key).map(|value| (key, value)));
         }
+        evicted
     }
 
     /// How many entries there are.

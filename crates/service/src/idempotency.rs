@@ -5,7 +5,10 @@
 //! (`Idempotent-Replayed: true`), or waits for it; with another body it is refused. Keys belong to their caller.
 //!
 //! Answers are kept for ten minutes where the tools ran or may have run: all of 2xx, and those of 5xx that are not marked
-//! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again.
+//! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again. Where there is no
+//! room for all answers, the keys stay: such a request is refused, and does not run again.
+
+mod spent;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,6 +20,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use self::spent::SpentKeys;
 use crate::errors::{ApiError, NotRun, code, collected, media_type};
 use gateway_runtime::digest::digest_of;
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
@@ -71,8 +75,14 @@ impl IdempotencyKey {
 /// The answers of requests with a key.
 #[derive(Clone, Debug)]
 pub(crate) struct Idempotency {
-    entries: Arc<Mutex<Entries>>,
+    kept: Arc<Mutex<Kept>>,
     tasks: TaskTracker,
+}
+
+#[derive(Debug)]
+struct Kept {
+    entries: Entries,
+    spent: SpentKeys,
 }
 
 type Entries = LeastRecentlyUsed<Name, Entry>;
@@ -101,8 +111,8 @@ fn weight(answer: &http::Response<Bytes>) -> usize {
 
 impl Default for Idempotency {
     fn default() -> Self {
-        let entries = Arc::new(Mutex::new(LeastRecentlyUsed::new(ENTRIES, BYTES)));
-        Self { entries, tasks: TaskTracker::new() }
+        let kept = Kept { entries: LeastRecentlyUsed::new(ENTRIES, BYTES), spent: SpentKeys::default() };
+        Self { kept: Arc::new(Mutex::new(kept)), tasks: TaskTracker::new() }
     }
 }
 
@@ -129,12 +139,7 @@ impl Idempotency {
                     match last {
                         State::Answered(answer) => return Ok(replayed((*answer).clone().map(Body::from))),
                         State::TooLong => {
-                            let message = "this request ran already, but its answer was too long to keep";
-                            return Err(ApiError::new(
-                                StatusCode::CONFLICT,
-                                code::IDEMPOTENCY_CONFLICT,
-                                message,
-                            ));
+                            return Err(ran_already("its answer was too long to keep"));
                         }
                         // The first one ran nothing, so this one may try.
                         State::Running => {}
@@ -152,12 +157,12 @@ impl Idempotency {
     }
 
     fn enter(&self, key: &IdempotencyKey, now: Instant) -> Result<Entered, ApiError> {
-        let mut entries = locked(&self.entries);
-        let too_old = entries.get(&key.name).is_some_and(|entry| entry.is_too_old(now));
+        let mut kept = locked(&self.kept);
+        let too_old = kept.entries.get(&key.name).is_some_and(|entry| entry.is_too_old(now));
         if too_old {
-            entries.remove(&key.name);
+            kept.entries.remove(&key.name);
         }
-        if let Some(entry) = entries.get(&key.name) {
+        if let Some(entry) = kept.entries.get(&key.name) {
             if entry.digest != key.digest {
                 let message = "this Idempotency-Key was used for another request";
                 return Err(ApiError::new(
@@ -168,14 +173,17 @@ impl Idempotency {
             }
             return Ok(Entered::Later(entry.state.clone()));
         }
-        make_room(&mut entries, 0, now);
-        if entries.len() >= ENTRIES {
+        if kept.spent.contains(&key.name, KEPT_FOR, now) {
+            return Err(ran_already("its answer had to make room for others"));
+        }
+        kept.make_room(0, now);
+        if kept.entries.len() >= ENTRIES {
             let message = "too many requests with an Idempotency-Key are running";
             return Err(ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1));
         }
         let (sender, state) = watch::channel(State::Running);
         let entry = Entry { digest: key.digest, since: now, state };
-        entries.insert(key.name.clone(), entry, 0);
+        kept.entries.insert(key.name.clone(), entry, 0);
         Ok(Entered::First(sender))
     }
 }
@@ -195,11 +203,15 @@ impl Entry {
     }
 }
 
-/// Forgets what is too old, and then the longest unused, until there is room for one more answer.
-fn make_room(entries: &mut Entries, bytes: usize, now: Instant) {
-    if !entries.has_room(bytes) {
-        entries.retain(|_, entry| !entry.is_too_old(now));
-        entries.make_room(bytes, |entry| !entry.is_running());
+impl Kept {
+    /// Forgets what is too old, and then the answers that were unused for longest, until there is room for one more. Their keys stay.
+    fn make_room(&mut self, bytes: usize, now: Instant) {
+        if !self.entries.has_room(bytes) {
+            self.entries.retain(|_, entry| !entry.is_too_old(now));
+            for (name, _) in self.entries.make_room(bytes, |entry| !entry.is_running()) {
+                self.spent.add(&name, now);
+            }
+        }
     }
 }
 
@@ -237,11 +249,11 @@ impl Task {
             bytes => (State::Answered(Arc::new(answer)), bytes),
         };
         {
-            let mut entries = locked(&self.shared.entries);
-            make_room(&mut entries, bytes, Instant::now());
-            if let Some(entry) = entries.get(&self.name).filter(|entry| self.owns(entry)) {
+            let mut kept = locked(&self.shared.kept);
+            kept.make_room(bytes, Instant::now());
+            if let Some(entry) = kept.entries.get(&self.name).filter(|entry| self.owns(entry)) {
                 entry.since = Instant::now();
-                entries.resize(&self.name, bytes);
+                kept.entries.resize(&self.name, bytes);
             }
         }
         self.sender.send_replace(state);
@@ -251,7 +263,7 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        let mut entries = locked(&self.shared.entries);
+        let entries = &mut locked(&self.shared.kept).entries;
         if entries.get(&self.name).is_some_and(|entry| entry.is_running() && self.owns(entry)) {
             entries.remove(&self.name);
         }
@@ -261,6 +273,11 @@ impl Drop for Task {
 fn replayed(mut response: Response) -> Response {
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     response
+}
+
+fn ran_already(but: &str) -> ApiError {
+    let message = format!("this request ran already, but {but}");
+    ApiError::new(StatusCode::CONFLICT, code::IDEMPOTENCY_CONFLICT, message)
 }
 
 fn broke_off() -> ApiError {
@@ -384,14 +401,27 @@ mod tests {
             shared.run(key("a", &number.to_string(), ""), async { body.into_response() }).await.unwrap();
         }
         let (bytes, count) = {
-            let entries = locked(&shared.entries);
+            let entries = &locked(&shared.kept).entries;
             (entries.bytes(), entries.len())
         };
         assert!(bytes <= BYTES && count < 20 && count > 5, "{bytes} {count}");
         for number in 0..ENTRIES + 100 {
             shared.run(key("b", &number.to_string(), ""), async { "x".into_response() }).await.unwrap();
         }
-        assert!(locked(&shared.entries).len() <= ENTRIES);
+        assert!(locked(&shared.kept).entries.len() <= ENTRIES);
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_answer_made_room_does_not_run_again() {
+        let (shared, count) = (Idempotency::default(), Arc::default());
+        shared.run(key("a", "k", ""), counted(&count, StatusCode::OK)).await.unwrap();
+        for number in 0..20 {
+            let long = async { vec![b'x'; 4 << 20].into_response() };
+            shared.run(key("b", &number.to_string(), ""), long).await.unwrap();
+        }
+        let error = shared.run(key("a", "k", ""), counted(&count, StatusCode::OK)).await.unwrap_err();
+        assert_eq!((error.status, error.code), (StatusCode::CONFLICT, code::IDEMPOTENCY_CONFLICT));
+        assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]

@@ -1,6 +1,9 @@
 //! Plain objects: exact dicts with keys of type str, exact lists, str, int, float, bool and None. They can be compared and copied
 //! without running code of Python.
-#![expect(unsafe_code, reason = "objects are compared and copied through the C interface, without code of Python between")]
+#![expect(
+    unsafe_code,
+    reason = "objects are compared and copied through the C interface, without code of Python between"
+)]
 
 use std::ptr;
 

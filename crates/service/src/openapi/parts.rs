@@ -54,7 +54,7 @@ pub(super) const MODEL: Parameter =
     query("model", Kind::Text, "A model id; chooses the rules that this model needs.");
 pub(super) const IDEMPOTENCY_KEY: Parameter = header(
     "Idempotency-Key",
-    "Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes.",
+    "Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes; where the answer could not be kept so long, 409.",
 );
 pub(super) const INPUT: Parameter = query(
     "input",
