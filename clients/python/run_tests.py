@@ -122,7 +122,7 @@ def report(outcomes: list[tuple[str, bool, str, float]]) -> bool:
             print(f"FAILED: {name}\n{said}\n")
     rows = [["part", "outcome", "seconds", "seen"]]
     for name, passed, said, seconds in outcomes:
-        lines = [line for line in said.splitlines() if " passed" in line or "calls," in line or "hard tools" in line or "byte for byte" in line]
+        lines = [line for line in said.splitlines() if " passed" in line or "calls," in line or "hard tools" in line or "corpus tools" in line or "byte for byte" in line]
         for line in lines or [""]:
             rows.append([name, "ok" if passed else "FAILED", f"{seconds:.0f}", line.strip("= .")])
     print_table(rows)
