@@ -299,13 +299,14 @@ export class GatewayClient {
   }
 
   /** The call log, oldest first: `logs({server, since, limit})`, or `logs(server, since, limit)`. */
-  logs(
-    options?: Target<Options<Omit<Parameters.GetLogsParameters, "follow" | "stream" | "lastEventId">>>,
-    since?: string | Date,
-    limit?: number,
-  ): Promise<Schema.LogEntries> {
+  logs(options?: Target<LogsOptions>, since?: string | Date, limit?: number): Promise<Schema.LogEntries> {
     const moment = since instanceof Date ? since.toISOString() : since;
     return this.#get("getLogs", { limit: limit ?? 100, since: moment, ...of(options) }, {}, "list");
+  }
+
+  /** The same as `logs`. */
+  getLogs(options?: Target<LogsOptions>, since?: string | Date, limit?: number): Promise<Schema.LogEntries> {
+    return this.logs(options, since, limit);
   }
 
   /** The newest entries of the call log, then every new one as it comes; goes on after a break where it was. */
@@ -478,6 +479,8 @@ type GetOperation = {
   [K in keyof typeof Parameters.OPERATIONS]: (typeof Parameters.OPERATIONS)[K]["method"] extends "GET" ? K : never;
 }[keyof typeof Parameters.OPERATIONS];
 type PureOperation = "postConvert" | "postTransform" | "postCheck" | "postHistory";
+
+type LogsOptions = Options<Omit<Parameters.GetLogsParameters, "follow" | "stream" | "lastEventId">>;
 
 /** Where a method takes options, it also takes the name of a server. */
 function of<O extends object>(target: Target<O>): O {
