@@ -181,6 +181,9 @@ describe("calls, results, histories", () => {
   it("lints and transforms", () => {
     const report = engine.check([{ name: "add", inputSchema: { type: "object" } }], { to: ["gemini"] });
     assert.ok(report.findings.some((finding) => finding.rule === "description-missing"));
+    const closed = [{ name: "add", inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a"], additionalProperties: false } }];
+    const tokens = (strict) => engine.check(closed, { to: "openai", strict }).dialects[0].tokens.after;
+    assert.ok(tokens("auto") > tokens("as-named"));
     const schema = engine.transform({ type: "string", format: "uri", minLength: 5 }, { to: "universal" });
     assert.deepEqual(schema, { type: "string", description: '{"format":"uri","minLength":5}' });
   });
