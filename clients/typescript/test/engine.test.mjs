@@ -255,6 +255,48 @@ describe("compatibility", () => {
     assert.deepEqual(schema, { type: "string", format: "email", minLength: 5 });
   });
 
+  it("lets a class that extends it say for which models, and which keywords become words", () => {
+    class NewProvider extends engine.McpToolCompatibility {
+      shouldApply() {
+        return this.modelInfo.provider === "newprovider";
+      }
+      getUnsupportedStringProperties() {
+        return ["format", "pattern"];
+      }
+      getUnsupportedNumberProperties() {
+        return ["minimum"];
+      }
+      getUnsupportedArrayProperties() {
+        return ["uniqueItems"];
+      }
+      getUnsupportedObjectProperties() {
+        return ["additionalProperties"];
+      }
+    }
+    const text = { type: "string", format: "email", minLength: 5, description: "Whom to ask." };
+    const given = {
+      type: "object",
+      properties: { format: text, n: { type: ["integer", "null"], minimum: 1 }, all: { type: "array", uniqueItems: true, items: { anyOf: [text, true] } } },
+      additionalProperties: false,
+    };
+    const before = structuredClone(given);
+    const said = { type: "string", minLength: 5, description: 'Whom to ask.\n{"format":"email"}' };
+    const of = (provider, layer) => new NewProvider({ ...detectModelProvider("nonesuch"), provider, ...(layer && { layer }) });
+    assert.deepEqual(of("newprovider").transformToolSchema(given), {
+      type: "object",
+      description: '{"additionalProperties":false}',
+      properties: {
+        format: said,
+        n: { type: ["integer", "null"], description: '{"minimum":1}' },
+        all: { type: "array", description: '{"uniqueItems":true}', items: { anyOf: [said, true] } },
+      },
+    });
+    assert.deepEqual(given, before);
+    assert.equal(of("another", "openai-reasoning").transformToolSchema(given), given);
+    const both = of("newprovider", "anthropic").transformToolSchema(given);
+    assert.deepEqual([both.properties.format, both.additionalProperties], [said, undefined]);
+  });
+
   it("gives back what is no schema or cannot be transformed", (context) => {
     const warned = context.mock.method(console, "warn", () => {});
     const compatibility = createMcpToolCompatibility("o3-mini");
