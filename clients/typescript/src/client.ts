@@ -6,7 +6,7 @@ import type * as Schema from "./generated/schemas.js";
 import { type FollowOptions, follow } from "./logs.js";
 import { type GatewayClientOptions, type Settings, settingsOf } from "./options.js";
 import type { Provider, ToolOf, ToolsOf } from "./providers.js";
-import { readReply } from "./reply.js";
+import { hasCalls, readReply } from "./reply.js";
 import type {
   CallToolOptions,
   ChatOptions,
@@ -62,13 +62,14 @@ export class GatewayClient {
   }
 
   /**
-   * Runs one call as the provider's model made it, and gives what the tool answered; of several calls, the list of that.
-   * The option `result` chooses another shape of it.
+   * Runs one call as the provider's model made it, and gives what the tool answered; of a list of calls, the list of that, also
+   * where it has one or none. A whole reply, or the chunks of one, gives the answer alone where it has one call. The option `result` chooses another shape of it.
    */
   async execute<T = ToolResult>(provider: Provider, call: unknown, options?: Target<ExecuteOptions>): Promise<T> {
-    const answer = await this.#execute(call, { ...of(options), provider });
+    const { answer, sent } = await this.#execute(call, { ...of(options), provider });
     if (answer.inputRequired) throw inputNeeded(answer);
-    return ("results" in answer ? resultsOf(answer) : resultOf(answer)) as T;
+    if ("results" in answer) return resultsOf(answer) as T;
+    return (hasCalls(sent) ? [resultOf(answer)] : resultOf(answer)) as T;
   }
 
   /**
@@ -76,7 +77,7 @@ export class GatewayClient {
    * Failures of tools are messages for the model.
    */
   async executeReply<P extends Provider = Provider>(reply: unknown, options: ReplyOptions<P> = {}): Promise<ReplyAnswer<P>> {
-    return (await this.#execute(reply, options)) as ReplyAnswer<P>;
+    return (await this.#execute(reply, options)).answer as ReplyAnswer<P>;
   }
 
   /** The same, with what the servers report meanwhile. Sent once. */
@@ -298,13 +299,14 @@ export class GatewayClient {
   }
 
   /** The call log, oldest first: `logs({server, since, limit})`, or `logs(server, since, limit)`. */
-  logs(
-    options?: Target<Options<Omit<Parameters.GetLogsParameters, "follow" | "stream" | "lastEventId">>>,
-    since?: string | Date,
-    limit?: number,
-  ): Promise<Schema.LogEntries> {
+  logs(options?: Target<LogsOptions>, since?: string | Date, limit?: number): Promise<Schema.LogEntries> {
     const moment = since instanceof Date ? since.toISOString() : since;
     return this.#get("getLogs", { limit: limit ?? 100, since: moment, ...of(options) }, {}, "list");
+  }
+
+  /** The same as `logs`. */
+  getLogs(options?: Target<LogsOptions>, since?: string | Date, limit?: number): Promise<Schema.LogEntries> {
+    return this.logs(options, since, limit);
   }
 
   /** The newest entries of the call log, then every new one as it comes; goes on after a break where it was. */
@@ -445,16 +447,17 @@ export class GatewayClient {
     return this.#transport.json({ operation, options, body, retry: "safe" });
   }
 
-  async #execute(reply: unknown, options: ReplyOptions): Promise<Schema.ExecuteAnswer> {
+  async #execute(reply: unknown, options: ReplyOptions): Promise<{ answer: Schema.ExecuteAnswer; sent: unknown }> {
     const { call, finish } = await this.#prepareReply(reply, options);
-    return finish(await this.#transport.json<Schema.ExecuteAnswer>({ ...call, retry: "keyed" }));
+    const answer = finish(await this.#transport.json<Schema.ExecuteAnswer>({ ...call, retry: "keyed" }));
+    return { answer, sent: call.body.call };
   }
 
   async #prepareReply(reply: unknown, options: ReplyOptions) {
     const goesOn = options.continue !== undefined;
     const read = goesOn ? undefined : await readReply(reply, options.signal);
     const { provider, server, model, text, input, continue: state, responses } = options;
-    const body = goesOn ? { continue: state, responses } : { provider, server, model, call: read?.call, text, input };
+    const body = goesOn ? { call: undefined, continue: state, responses } : { provider, server, model, call: read?.call, text, input };
     const finish = (answer: Schema.ExecuteAnswer): Schema.ExecuteAnswer => {
       const dialect = answer.provider ?? provider ?? "";
       const isWire = options.form === "wire" || (!options.form && isCamelCaseSdk(dialect) && !read?.isCamelCase);
@@ -476,6 +479,8 @@ type GetOperation = {
   [K in keyof typeof Parameters.OPERATIONS]: (typeof Parameters.OPERATIONS)[K]["method"] extends "GET" ? K : never;
 }[keyof typeof Parameters.OPERATIONS];
 type PureOperation = "postConvert" | "postTransform" | "postCheck" | "postHistory";
+
+type LogsOptions = Options<Omit<Parameters.GetLogsParameters, "follow" | "stream" | "lastEventId">>;
 
 /** Where a method takes options, it also takes the name of a server. */
 function of<O extends object>(target: Target<O>): O {

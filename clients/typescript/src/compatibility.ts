@@ -8,6 +8,7 @@
  */
 
 import { detectModel, transform } from "./engine/index.js";
+import { isObject } from "./errors.js";
 
 /** What is known of a model. */
 export interface ModelInfo {
@@ -69,7 +70,34 @@ export function detectModelProvider(model: string | RuntimeLike | null | undefin
   };
 }
 
-/** The rules of one model's family. */
+// Keywords with schemas in them: one, a list, or one for each name.
+const SCHEMA = ["items", "additionalProperties", "not"];
+const SCHEMAS = ["anyOf", "oneOf", "allOf", "prefixItems"];
+const NAMED_SCHEMAS = ["properties", "patternProperties", "$defs", "definitions"];
+
+/** The schema with the keywords of each type as JSON in its description. */
+function withDescribed(schema: unknown, unsupported: Readonly<Record<string, readonly string[]>>): unknown {
+  if (!isObject(schema)) return schema;
+  const deeper = (inner: unknown): unknown => withDescribed(inner, unsupported);
+  const keywords = [schema["type"]].flat().flatMap((type) => unsupported[String(type)] ?? []);
+  const described = Object.entries(schema).filter(([name]) => keywords.includes(name));
+  const kept = Object.entries(schema)
+    .filter(([name]) => !keywords.includes(name))
+    .map(([name, value]): [string, unknown] => {
+      if (SCHEMA.includes(name)) return [name, deeper(value)];
+      if (SCHEMAS.includes(name) && Array.isArray(value)) return [name, value.map(deeper)];
+      if (!NAMED_SCHEMAS.includes(name) || !isObject(value)) return [name, value];
+      return [name, Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, deeper(inner)]))];
+    });
+  if (described.length === 0) return Object.fromEntries(kept);
+  const description = [schema["description"], JSON.stringify(Object.fromEntries(described))].filter(Boolean).join("\n");
+  return { ...Object.fromEntries(kept), description };
+}
+
+/**
+ * The rules of one model's family. For a model that no rule knows, extend it: `shouldApply` says for which models, and the lists which
+ * keywords become words in descriptions, as JSON. Where the model has a `layer`, the rules of that come first.
+ */
 export class McpToolCompatibility {
   readonly modelInfo: ModelInfo;
 
@@ -82,12 +110,36 @@ export class McpToolCompatibility {
     return this.modelInfo.layer !== undefined;
   }
 
+  /** Keywords of texts that the model's API does not take, beside those that its family's rules know. */
+  protected getUnsupportedStringProperties(): readonly string[] {
+    return [];
+  }
+
+  /** The same of numbers and integers. */
+  protected getUnsupportedNumberProperties(): readonly string[] {
+    return [];
+  }
+
+  /** The same of lists. */
+  protected getUnsupportedArrayProperties(): readonly string[] {
+    return [];
+  }
+
+  /** The same of objects. */
+  protected getUnsupportedObjectProperties(): readonly string[] {
+    return [];
+  }
+
   /** The schema for this model. The original is never changed, and comes back where there is nothing to change or the change fails. */
   transformToolSchema<T>(schema: T): T {
     const { layer } = this.modelInfo;
-    if (layer === undefined || typeof schema !== "object" || schema === null || Array.isArray(schema)) return schema;
+    if (!isObject(schema) || !this.shouldApply()) return schema;
     try {
-      return (transform(schema, { to: layer }) as T | null) ?? schema;
+      const changed = layer === undefined ? schema : (transform(schema, { to: layer }) ?? schema);
+      const [text, number] = [this.getUnsupportedStringProperties(), this.getUnsupportedNumberProperties()];
+      const [array, object] = [this.getUnsupportedArrayProperties(), this.getUnsupportedObjectProperties()];
+      if ([text, number, array, object].every((keywords) => keywords.length === 0)) return changed as T;
+      return withDescribed(changed, { string: text, number, integer: number, array, object }) as T;
     } catch (error) {
       console.warn(`The tool's schema stays as it is: ${error instanceof Error ? error.message : String(error)}`);
       return schema;

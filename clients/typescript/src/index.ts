@@ -1,5 +1,6 @@
 /** A client for MCP Tool Gateway, for Node and browsers. */
 export * from "./client.js";
+export { GatewayClient as MCPToolGatewayClient, GatewayClient as McpToolGatewayClient } from "./client.js";
 export * from "./errors.js";
 export type { ServerEvent } from "./events.js";
 export type * from "./generated/operations.js";

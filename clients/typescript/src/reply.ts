@@ -31,6 +31,21 @@ export async function readReply(given: unknown, signal: AbortSignal | undefined)
   return { call: value, isCamelCase };
 }
 
+// Where a call has the object with its name, if the name is not its own.
+const WRAPPERS = ["function", "function_call", "functionCall", "toolUse", "custom", "params"];
+
+/** Whether what is sent is a list with calls in it. Messages, replies and chunks have their calls deeper, so a list of these is none. */
+export function hasCalls(given: unknown): boolean {
+  return Array.isArray(given) && given.some(isCall);
+}
+
+function isCall(item: unknown): boolean {
+  if (!isObject(item) || item["role"] !== undefined || item["content"] !== undefined) return false;
+  // Some events of Responses have a name as well.
+  if (typeof item["type"] === "string" && item["type"].startsWith("response.")) return false;
+  return typeof item["name"] === "string" || WRAPPERS.some((wrapper) => isObject(item[wrapper]));
+}
+
 function fromText(text: string): ReadReply {
   try {
     const value: unknown = JSON.parse(text);

@@ -181,6 +181,9 @@ describe("calls, results, histories", () => {
   it("lints and transforms", () => {
     const report = engine.check([{ name: "add", inputSchema: { type: "object" } }], { to: ["gemini"] });
     assert.ok(report.findings.some((finding) => finding.rule === "description-missing"));
+    const closed = [{ name: "add", inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a"], additionalProperties: false } }];
+    const tokens = (strict) => engine.check(closed, { to: "openai", strict }).dialects[0].tokens.after;
+    assert.ok(tokens("auto") > tokens("as-named"));
     const schema = engine.transform({ type: "string", format: "uri", minLength: 5 }, { to: "universal" });
     assert.deepEqual(schema, { type: "string", description: '{"format":"uri","minLength":5}' });
   });
@@ -250,6 +253,48 @@ describe("compatibility", () => {
     assert.deepEqual(anthropic.properties, closed.properties);
     assert.ok(createMcpToolCompatibility("o3-mini").shouldApply());
     assert.deepEqual(schema, { type: "string", format: "email", minLength: 5 });
+  });
+
+  it("lets a class that extends it say for which models, and which keywords become words", () => {
+    class NewProvider extends engine.McpToolCompatibility {
+      shouldApply() {
+        return this.modelInfo.provider === "newprovider";
+      }
+      getUnsupportedStringProperties() {
+        return ["format", "pattern"];
+      }
+      getUnsupportedNumberProperties() {
+        return ["minimum"];
+      }
+      getUnsupportedArrayProperties() {
+        return ["uniqueItems"];
+      }
+      getUnsupportedObjectProperties() {
+        return ["additionalProperties"];
+      }
+    }
+    const text = { type: "string", format: "email", minLength: 5, description: "Whom to ask." };
+    const given = {
+      type: "object",
+      properties: { format: text, n: { type: ["integer", "null"], minimum: 1 }, all: { type: "array", uniqueItems: true, items: { anyOf: [text, true] } } },
+      additionalProperties: false,
+    };
+    const before = structuredClone(given);
+    const said = { type: "string", minLength: 5, description: 'Whom to ask.\n{"format":"email"}' };
+    const of = (provider, layer) => new NewProvider({ ...detectModelProvider("nonesuch"), provider, ...(layer && { layer }) });
+    assert.deepEqual(of("newprovider").transformToolSchema(given), {
+      type: "object",
+      description: '{"additionalProperties":false}',
+      properties: {
+        format: said,
+        n: { type: ["integer", "null"], description: '{"minimum":1}' },
+        all: { type: "array", description: '{"uniqueItems":true}', items: { anyOf: [said, true] } },
+      },
+    });
+    assert.deepEqual(given, before);
+    assert.equal(of("another", "openai-reasoning").transformToolSchema(given), given);
+    const both = of("newprovider", "anthropic").transformToolSchema(given);
+    assert.deepEqual([both.properties.format, both.additionalProperties], [said, undefined]);
   });
 
   it("gives back what is no schema or cannot be transformed", (context) => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { GatewayClient, type ConversationChunk, InputNeededError, type JsonRpcMessage, type ResponseInfo } from "mcp-tool-gateway";
+import { GatewayClient, type ConversationChunk, InputNeededError, type JsonRpcMessage, MCPToolGatewayClient, McpToolGatewayClient, type ResponseInfo } from "mcp-tool-gateway";
 import { atEnd, fixture, given, startGateway, startProgram, until } from "./harness.js";
 
 const folder = await mkdtemp(join(tmpdir(), "models-"));
@@ -130,6 +130,16 @@ describe("what the gateway says of itself", () => {
 });
 
 describe("other ways to call", () => {
+  it("are the client's and the method's other names", async () => {
+    await client.callTool("demo", "add", { a: 1, b: 2 });
+    const other: McpToolGatewayClient = new MCPToolGatewayClient({ baseUrl: gateway.url, apiKey: ADMIN });
+    assert.ok(other instanceof GatewayClient);
+    assert.equal(McpToolGatewayClient, GatewayClient);
+    const entries = await client.logs({ server: "demo", limit: 1 });
+    assert.equal(entries[0]?.tool, "add");
+    assert.deepEqual(await other.getLogs("demo", "2025-01-01T00:00:00Z", 1), entries);
+  });
+
   it("route in the format of the request", async () => {
     const neutral = (await client.route({ type: "tool_use", id: "t1", name: "add", input: { a: 15, b: 27 } }, { server: "demo" })) as object;
     assert.match(JSON.stringify(neutral), /"tool_use_id":"t1".*42/);

@@ -15,6 +15,8 @@ from .errors import InvalidRequestError
 BYTES = frozenset({"bytes", "redactedContent"})
 VALUES = frozenset({"json", "input"})
 TRANSPORT_MEMBER = "ResponseMetadata"
+# Where a call has the object with its name, if the name is not its own.
+WRAPPERS = ("function", "function_call", "functionCall", "toolUse", "custom", "params")
 
 
 def is_stream(reply: Any) -> bool:
@@ -72,6 +74,18 @@ def of_chunks(chunks: list[Any]) -> Any:
         # The helper of openai's SDK gives its own events beside the chunks.
         return [chunk["chunk"] for chunk in found if isinstance(chunk, dict) and chunk.get("type") == "chunk"]
     return found
+
+
+def has_calls(given: Any) -> bool:
+    """Whether what is sent is a list with calls in it. Messages, replies and chunks have their calls deeper, so a list of these is none."""
+    return isinstance(given, list) and any(is_call(item) for item in given)
+
+
+def is_call(item: Any) -> bool:
+    # Some events of Responses have a name as well.
+    if not isinstance(item, dict) or "role" in item or "content" in item or str(item.get("type")).startswith("response."):
+        return False
+    return isinstance(item.get("name"), str) or any(isinstance(item.get(wrapper), dict) for wrapper in WRAPPERS)
 
 
 def unwrapped(chunk: Any) -> Any:

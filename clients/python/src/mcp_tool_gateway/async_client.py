@@ -10,7 +10,7 @@ from . import types as t
 from ._answers import LIST, OBJECT_OR_LIST, REDIRECTED, metadata, unexpected, with_metadata
 from ._async_core import AsyncCore
 from ._events import Event
-from ._streams import dialect_for, messages_with_bytes, of_async_source, wants_bytes
+from ._streams import dialect_for, has_calls, messages_with_bytes, of_async_source, wants_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -57,13 +57,15 @@ class AsyncGatewayClient(AsyncCore):
         on_event: Callable[[str, Any], None] | None = None,
         **options: Unpack[t.PostExecuteOptions],
     ) -> Any:
-        """Runs a call as the model made it, and gives its result; for several calls the list of their results. A tool that fails is a result with `isError`, for the model.
+        """Runs a call as the model made it, and gives its result; for a list of calls the list of their results, also where it has one or none. A whole reply, or the
+        chunks of one, gives the result alone where it has one call. A tool that fails is a result with `isError`, for the model.
         The message to append to the conversation is in the answer of `execute_reply`. With `on_event`, progress and log messages come as they are reported; such a call
         is sent once."""
-        answer = await self.execute_reply(call, provider, server, on_event=on_event, **options)
+        given = None if call is None else await of_async_source(call)
+        answer = await self._execute(given, provider, server, on_event, options)
         about = metadata(answer)
         if "result" in answer:
-            return with_metadata(answer["result"], about)
+            return with_metadata([answer["result"]] if has_calls(given) else answer["result"], about)
         if "results" in answer:
             entries = answer["results"]
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -83,6 +85,11 @@ class AsyncGatewayClient(AsyncCore):
         """Runs all calls of a model's reply: an object of its SDK, a dict, or a stream, which is read to its end. `messages` of the answer go into the conversation after
         the reply; for boto3 they hold bytes, as it takes them. There are none after a reply without calls, and none yet where there is `inputRequired`."""
         call = None if reply is None else await of_async_source(reply)
+        return await self._execute(call, provider, server, on_event, options)
+
+    async def _execute(
+        self, call: Any, provider: str | None, server: str | None, on_event: Callable[[str, Any], None] | None, options: Mapping[str, Any]
+    ) -> t.ExecuteAnswer:
         given = {"provider": dialect_for(provider), "call": call, "server": server, **options}
         answer = await (self._call("postExecute", given) if on_event is None else self._watched("postExecute", given, on_event))
         answer.setdefault("messages", [])

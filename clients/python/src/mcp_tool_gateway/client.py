@@ -9,7 +9,7 @@ from . import types as t
 from ._answers import LIST, OBJECT_OR_LIST, REDIRECTED, metadata, unexpected, with_metadata
 from ._core import Core
 from ._events import Event
-from ._streams import dialect_for, messages_with_bytes, of_source, wants_bytes
+from ._streams import dialect_for, has_calls, messages_with_bytes, of_source, wants_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -56,13 +56,15 @@ class GatewayClient(Core):
         on_event: Callable[[str, Any], None] | None = None,
         **options: Unpack[t.PostExecuteOptions],
     ) -> Any:
-        """Runs a call as the model made it, and gives its result; for several calls the list of their results. A tool that fails is a result with `isError`, for the model.
+        """Runs a call as the model made it, and gives its result; for a list of calls the list of their results, also where it has one or none. A whole reply, or the
+        chunks of one, gives the result alone where it has one call. A tool that fails is a result with `isError`, for the model.
         The message to append to the conversation is in the answer of `execute_reply`. With `on_event`, progress and log messages come as they are reported; such a call
         is sent once."""
-        answer = self.execute_reply(call, provider, server, on_event=on_event, **options)
+        given = None if call is None else of_source(call)
+        answer = self._execute(given, provider, server, on_event, options)
         about = metadata(answer)
         if "result" in answer:
-            return with_metadata(answer["result"], about)
+            return with_metadata([answer["result"]] if has_calls(given) else answer["result"], about)
         if "results" in answer:
             entries = answer["results"]
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -82,6 +84,11 @@ class GatewayClient(Core):
         """Runs all calls of a model's reply: an object of its SDK, a dict, or a stream, which is read to its end. `messages` of the answer go into the conversation after
         the reply; for boto3 they hold bytes, as it takes them. There are none after a reply without calls, and none yet where there is `inputRequired`."""
         call = None if reply is None else of_source(reply)
+        return self._execute(call, provider, server, on_event, options)
+
+    def _execute(
+        self, call: Any, provider: str | None, server: str | None, on_event: Callable[[str, Any], None] | None, options: Mapping[str, Any]
+    ) -> t.ExecuteAnswer:
         given = {"provider": dialect_for(provider), "call": call, "server": server, **options}
         answer = (self._call("postExecute", given) if on_event is None else self._watched("postExecute", given, on_event))
         answer.setdefault("messages", [])

@@ -163,13 +163,18 @@ function run(operation: string, text: string, options: object): string {
   return guarded((native) => native.run(operation, text, written(options, "the options")));
 }
 
+export interface CheckOptions {
+  to?: string | readonly string[];
+  strict?: "as-named" | "auto";
+}
+
 /** What is wrong with tools, and what the dialects in `to` (all providers' without it) make of them: the report of `POST /check`. */
-export function check(tools: unknown, options: { to?: string | readonly string[] } = {}): Record<string, unknown> {
+export function check(tools: unknown, options: CheckOptions = {}): Record<string, unknown> {
   return JSON.parse(checkText(written(tools, "the tools"), options)) as Record<string, unknown>;
 }
 
 /** `check` over JSON text. */
-export function checkText(text: string, options: { to?: string | readonly string[] } = {}): string {
+export function checkText(text: string, options: CheckOptions = {}): string {
   return run("check", text, options);
 }
 
