@@ -115,10 +115,10 @@ fn key_of(hasher: &RandomState, tools: &Bound<'_, PyAny>, options: &Bound<'_, Py
         let name = tool.cast_exact::<PyDict>().ok()?.get_item("name").ok()??;
         name.cast_exact::<PyString>().ok()?.hash().ok()
     };
-    let last = list.len().checked_sub(1)?;
+    let end = list.len().checked_sub(1)?;
     let dialect = options.get_item("to").ok()?;
     let dialect = dialect.and_then(|dialect| dialect.cast_exact::<PyString>().ok()?.hash().ok());
-    Some(hasher.hash_one((list.len(), name(0)?, name(last)?, dialect, options.len())))
+    Some(hasher.hash_one((list.len(), name(0)?, name(end)?, dialect, options.len())))
 }
 
 impl Place {
