@@ -1,7 +1,7 @@
 """The crates that others can use without the gateway, in the form in which a registry would have them.
 
     run.py [--cache FOLDER]           packages them, builds a program on what was packaged, compares their interfaces with api/
-    run.py --interface [--update]     only the interfaces; --update writes those of today
+    run.py --interface [--update]     only the interfaces; --update writes those of today, but no break without a new version
     run.py --install-only             fetches what the builds need
 
 Needs no network where cargo has the crates of Cargo.lock already. Exit status: 0 good, 1 something is wrong, 77 with `NOT RUN:` where this
@@ -111,18 +111,30 @@ def judge_packages(target):
     return max([fail(message) for message in wrong], default=0)
 
 
+def breaking(version):
+    """The part of a version that changes with a break: the major one, before 1.0 the minor one too."""
+    major, minor, _ = version.split(".", 2)
+    return (major, minor) if major == "0" else (major,)
+
+
 def judge_interfaces(target, update):
+    """A committed interface begins with the version that it belongs to."""
     status = 0
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     for name in CRATES:
         committed = HERE / "api" / f"{name}.txt"
         lines = listing(name, target)
-        if update:
-            committed.parent.mkdir(exist_ok=True)
-            committed.write_text("".join(f"{line}\n" for line in lines))
-        before = committed.read_text().splitlines() if committed.exists() else []
+        said, *before = committed.read_text().splitlines() if committed.exists() else [f"version {version}"]
         gone, new = set(before) - set(lines), set(lines) - set(before)
         print(f"{name}: {len(lines)} lines, {len(gone)} gone, {len(new)} new")
-        if gone or new:
+        if gone and breaking(said.removeprefix("version ")) == breaking(version):
+            print("\n".join(sorted(gone)))
+            unreleased = f"while {version} is published nowhere, delete {committed.relative_to(ROOT)} before --update"
+            status = fail(f"{name} breaks the interface of {version}: raise the version in Cargo.toml; {unreleased}")
+        elif update:
+            committed.parent.mkdir(exist_ok=True)
+            committed.write_text("".join(f"{line}\n" for line in [f"version {version}", *lines]))
+        elif gone or new:
             print("\n".join(difflib.unified_diff(before, lines, "committed", "now", lineterm="", n=0)))
             kind = "a break" if gone else "an addition"
             status = fail(f"the interface of {name} is another one ({kind}): see scripts/semver")

@@ -20,6 +20,7 @@ pub struct Choice {
 
 /// Whether the layer of a model's family applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compat {
     /// The one that the model id chooses.
     #[default]
