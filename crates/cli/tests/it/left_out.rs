@@ -99,7 +99,7 @@ fn the_log_tells_of_every_list_and_of_every_tool_that_is_not_in_it() {
     let converted = with("Converted");
     assert_eq!(converted.len(), 1, "{lines:#?}");
     assert_eq!(converted[0]["level"], "info");
-    assert_eq!(converted[0]["message"], "Converted 1 tools to openai-chat format.");
+    assert_eq!(converted[0]["message"], "Converted 1 tools to OpenAI format.");
     let expected = json!({"count": 1, "servers": "odd", "profile": "openai-chat", "withheld": 1});
     assert_eq!(converted[0]["context"], expected);
     let withheld = with("Tool withheld.");

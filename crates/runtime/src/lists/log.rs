@@ -24,7 +24,7 @@ impl ListLog {
     /// A list that was rendered.
     pub(super) fn rendered(&self, rendered: &Rendered) {
         let Some(dialect) = &rendered.dialect else { return };
-        let profile = dialect.name.as_str();
+        let (profile, label) = (dialect.name.as_str(), dialect.label.as_str());
         let (count, quarantined) = (rendered.wire_names().count(), rendered.quarantined.len());
         let servers = rendered.servers().join(",");
         // The same list with its report is kept beside the one without.
@@ -34,7 +34,7 @@ impl ListLog {
                 servers,
                 profile,
                 withheld = quarantined,
-                "Converted {count} tools to {profile} format."
+                "Converted {count} tools to {label} format."
             );
         }
         let Rendered { omitted, not_strict, .. } = *rendered;

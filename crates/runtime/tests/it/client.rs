@@ -143,7 +143,7 @@ async fn a_list_is_logged_once_with_its_fields() {
     let lines = log.beginning_with("Converted");
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert_eq!(line.level, tracing::Level::INFO);
-    assert_eq!(line.message, format!("Converted {count} tools to dial format."));
+    assert_eq!(line.message, format!("Converted {count} tools to DIAL format."));
     let expected = [("count", count.to_string()), ("profile", "dial".into()), ("servers", "demo".into())];
     for (name, value) in expected {
         assert_eq!(line.fields.get(name), Some(&value), "{line:?}");
