@@ -32,12 +32,19 @@ def nothing(*_: Any) -> None:
     """What is done about an event."""
 
 
+def named(arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """The model to ask, if there is an argument."""
+    return {"model": arguments[0]} if arguments else {}
+
+
 def sync(url: str, method: str, *arguments: Any, **options: Any) -> Any:
     with GatewayClient(url, **options) as client:
         if method == "watched":
             return client.call_tool("default", "add", {}, on_event=nothing)
         if method == "chatted":
-            return list(client.chat("hello", stream=True))
+            return list(client.chat("hello", stream=True, **named(arguments)))
+        if method == "chat":
+            return client.chat("hello", **named(arguments))
         if method == "waiting_for_the_pool":
             # The only connection is taken by a request that is not answered.
 
@@ -58,7 +65,9 @@ def asynchronous(url: str, method: str, *arguments: Any, **options: Any) -> Any:
             if method == "watched":
                 return await client.call_tool("default", "add", {}, on_event=nothing)
             if method == "chatted":
-                return [chunk async for chunk in client.chat("hello", stream=True)]
+                return [chunk async for chunk in client.chat("hello", stream=True, **named(arguments))]
+            if method == "chat":
+                return await client.chat("hello", **named(arguments))
             if method == "waiting_for_the_pool":
                 task = asyncio.ensure_future(client.health(timeout=5))
                 await asyncio.sleep(0.1)
@@ -124,7 +133,7 @@ GARBAGE: dict[str, tuple[Any, type[errors.GatewayError], str]] = {
     "an endless header": (repeated(HEAD + b"x-more: ", b"x" * 1000), errors.InvalidAnswerError, "does not speak HTTP"),
     "a redirection": (answer(b"", 302, location="http://127.0.0.1:1/"), errors.GatewayHttpError, "Gateway HTTP 302: no body"),
     "an error without JSON": (answer(b"Bad Gateway", 502, content_type="text/plain"), errors.GatewayHttpError, "Gateway HTTP 502: 'Bad Gateway'"),
-    "an error of OpenAI's shape": (answer({"error": {"message": "no", "code": "model_not_found"}}, 404), errors.GatewayHttpError, "Gateway HTTP 404: no"),
+    "an error of OpenAI's shape": (answer({"error": {"message": "no", "code": "model_not_found"}}, 404), errors.ModelNotFoundError, "Gateway HTTP 404: no"),
     "an error that is a list": (answer([1], 500), errors.GatewayHttpError, "Gateway HTTP 500: '[1]'"),
 }
 
@@ -414,7 +423,7 @@ def test_streams_that_break_are_errors() -> None:
     assert len(server.asked) == 1
     with Scripted(then_close(stream + b"data: {broken\n\n")) as server, GatewayClient(server.url) as client, pytest.raises(errors.StreamError, match="not JSON"):
         next(client.chat("hello", stream=True))
-    failure = b'data: {"error": {"message": "why", "code": "MODEL_ERROR"}}\n\ndata: [DONE]\n\n'
+    failure = b'data: {"error": {"message": "why", "type": "server_error", "param": null, "code": "model_error"}}\n\ndata: [DONE]\n\n'
     with Scripted(then_close(stream + failure)) as server, GatewayClient(server.url) as client, pytest.raises(errors.ModelError, match="why"):
         next(client.chat("hello", stream=True))
     event = b'event: error\ndata: {"error":"gone","code":"TIMEOUT","status":504}\n\n'
@@ -467,8 +476,61 @@ def test_a_whole_answer_instead_of_a_stream_is_the_result(ask: Any) -> None:
         assert ask(server.url, "watched") == result
     with Scripted(answer({"id": "1", "choices": []})) as server:
         assert ask(server.url, "chatted") == [{"id": "1", "choices": []}]
-    with Scripted(answer({"error": {"message": "why", "code": "MODEL_ERROR"}})) as server, pytest.raises(errors.ModelError, match="why"):
+    with Scripted(answer({"error": {"message": "why", "code": "model_error"}})) as server, pytest.raises(errors.ModelError, match="why"):
         ask(server.url, "chatted")
+
+
+EMPTY = {"choices": [{"index": 0, "message": {"role": "assistant", "content": ""}, "finish_reason": "stop"}]}
+EMPTY_EVENTS = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+ERROR_EVENT = b'data: {"error": {"message": "no memory"}}\n\n'
+# What each model does, how it is asked, and the error.
+MODELS: dict[str, tuple[Any, tuple[str, ...], type[errors.GatewayError], str, int]] = {
+    "too-long": (answer({"error": {"message": "This model's maximum context length is 9 tokens."}}, 400), ("chat", "chatted"), errors.ContextLengthError, "context_length_exceeded", 400),
+    "garbage": (answer(b"<html>hello</html>", content_type="text/html"), ("chat", "chatted"), errors.ModelError, "model_error", 502),
+    "broken": (answer(ERROR_EVENT, content_type="text/event-stream"), ("chatted",), errors.ModelError, "model_error", 502),
+    "empty": (answer(EMPTY), ("chat",), errors.ModelError, "empty_answer", 500),
+    "empty-stream": (answer(EMPTY_EVENTS, content_type="text/event-stream"), ("chatted",), errors.ModelError, "empty_answer", 500),
+    "gone": (close, ("chat", "chatted"), errors.ModelError, "model_unreachable", 502),
+}
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[str]:
+    """A gateway with one model for each thing that models do."""
+    with contextlib.ExitStack() as stack:
+        apis = {name: stack.enter_context(Scripted(step)) for name, (step, *_) in MODELS.items()}
+        specs = {name: {"kind": "openai", "baseUrl": f"{api.url}/v1", "model": name, "apiKey": "none", "retries": 0} for name, api in apis.items()}
+        yield stack.enter_context(Gateway.start({**CONFIG, "models": specs})).url
+
+
+@both
+def test_a_model_that_is_not_there_has_a_class(ask: Any, models: str) -> None:
+    for method in ("model", "chat", "chatted"):
+        with pytest.raises(errors.ModelNotFoundError, match="^Gateway HTTP 404: no model is called `zz`") as caught:
+            ask(models, method, "zz")
+        assert (caught.value.code, caught.value.status, caught.value.body["error"]["param"]) == ("model_not_found", 404, "model")
+
+
+@both
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_gives_no_answer_has_a_class(ask: Any, models: str, name: str) -> None:
+    _, methods, error, code, status = MODELS[name]
+    for method in methods:
+        with pytest.raises(error) as caught:
+            ask(models, method, name)
+        assert (type(caught.value), caught.value.code, caught.value.status) == (error, code, status), method
+
+
+def test_a_model_that_breaks_off_ends_a_stream_with_its_class() -> None:
+    chunk = b'data: {"choices":[{"index":0,"delta":{"content":"It"},"finish_reason":null}]}\n\n'
+    with Scripted(then_close(EVENT_STREAM + chunk)) as api:
+        spec = {"kind": "openai", "baseUrl": f"{api.url}/v1", "model": "m", "apiKey": "none"}
+        with Gateway.start({"models": {"m": spec}}) as client:
+            seen: list[str] = []
+            with pytest.raises(errors.ModelError) as caught:
+                for chunk in client.chat("hello", stream=True, model="m"):
+                    seen.append(chunk["choices"][0]["delta"].get("content", ""))
+    assert ("".join(seen), caught.value.code) == ("It", "model_unreachable")
 
 
 @both

@@ -65,7 +65,7 @@ export class ResourceNotFoundError extends GatewayHttpError {}
 export class ValidationError extends GatewayHttpError {}
 /** `SERVER_ERROR`: the server answered with a fault. */
 export class ServerError extends GatewayHttpError {}
-/** `TIMEOUT`: the server gave no answer in time. */
+/** `TIMEOUT`, `model_timeout`: the server or the model gave no answer in time. */
 export class CallTimeoutError extends GatewayHttpError {}
 /** `TOOL_ERROR`: the tool itself says that it failed. */
 export class ToolError extends GatewayHttpError {}
@@ -105,7 +105,7 @@ export class DefinitionChangedError extends GatewayHttpError {}
 export class InputRequiredError extends GatewayHttpError {}
 /** `INPUT_EXPIRED`: answers for a server came too late, or twice. */
 export class InputExpiredError extends GatewayHttpError {}
-/** `CANCELLED`: the caller went away before the call ended. */
+/** `CANCELLED`, `cancelled`: the caller went away before the call ended. */
 export class CancelledError extends GatewayHttpError {}
 /** `CONVERSION_ERROR`: a tool cannot be written in the provider's format. */
 export class ConversionError extends GatewayHttpError {}
@@ -117,11 +117,15 @@ export class ConversationNotFoundError extends GatewayHttpError {}
 export class ConversationFullError extends GatewayHttpError {}
 /** `CONFLICT`: somebody else was faster. */
 export class ConflictError extends GatewayHttpError {}
-/** `STORE_ERROR`: the store of conversations cannot be used. */
+/** `STORE_ERROR`, `store_unavailable`: the store of conversations, or of turns that stopped, cannot be used. */
 export class StoreError extends GatewayHttpError {}
-/** `MODEL_ERROR`: the model gave no answer. */
+/** `model_not_found`: no such model; `models()` has those that there are. */
+export class ModelNotFoundError extends GatewayHttpError {}
+/** `context_length_exceeded`: the conversation is longer than the model takes; a shorter one may work. */
+export class ContextLengthError extends GatewayHttpError {}
+/** `MODEL_ERROR`, `model_error`, `model_unreachable`, `empty_answer`: the model gave no answer, or an empty one, or cannot be reached. */
 export class ModelError extends GatewayHttpError {}
-/** `LIMIT_EXCEEDED`: a bound of the loop was reached. */
+/** `LIMIT_EXCEEDED`, `limit_exceeded`: a bound of the loop was reached. */
 export class LimitExceededError extends GatewayHttpError {}
 /** `UNKNOWN`: anything else. */
 export class UnknownError extends GatewayHttpError {}
@@ -163,6 +167,16 @@ export const ERROR_CLASSES = {
   MODEL_ERROR: ModelError,
   LIMIT_EXCEEDED: LimitExceededError,
   UNKNOWN: UnknownError,
+  // Those of `/v1`.
+  model_not_found: ModelNotFoundError,
+  context_length_exceeded: ContextLengthError,
+  model_timeout: CallTimeoutError,
+  model_unreachable: ModelError,
+  model_error: ModelError,
+  empty_answer: ModelError,
+  limit_exceeded: LimitExceededError,
+  store_unavailable: StoreError,
+  cancelled: CancelledError,
 } as const;
 
 /** The codes that this version knows. */

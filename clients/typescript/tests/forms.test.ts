@@ -134,7 +134,7 @@ describe("what comes back", () => {
 describe("a model's stream", () => {
   it("is its chunks until the end, and an error among them is thrown", async () => {
     const good = 'data: {"choices": [{"index": 0, "delta": {"content": "It"}, "finish_reason": null}]}\n\ndata: [DONE]\n\n';
-    const bad = 'data: {"choices": []}\n\ndata: {"error": {"message": "it broke", "type": "server_error", "code": "MODEL_ERROR"}}\n\ndata: [DONE]\n\n';
+    const bad = 'data: {"choices": []}\n\ndata: {"error": {"message": "it broke", "type": "server_error", "param": null, "code": "model_error"}}\n\ndata: [DONE]\n\n';
     let text = good;
     const { url: baseUrl } = await startServer((_, response) => response.writeHead(200, { "content-type": "text/event-stream" }).end(text));
     const client = new GatewayClient({ baseUrl });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { GatewayClient, type ConversationChunk, InputNeededError, type JsonRpcMessage, MCPToolGatewayClient, McpToolGatewayClient, type ResponseInfo } from "mcp-tool-gateway";
-import { atEnd, fixture, given, startGateway, startProgram, until } from "./harness.js";
+import { atEnd, fixture, given, startGateway, startProgram, startServer, until } from "./harness.js";
 
 const folder = await mkdtemp(join(tmpdir(), "models-"));
 atEnd(() => rm(folder, { recursive: true, force: true }));
@@ -38,7 +38,10 @@ describe("models", () => {
   it("answer whole and as a stream", async () => {
     assert.deepEqual((await client.models()).data?.map((one) => one.id), ["scripted"]);
     assert.equal((await client.model("scripted")).id, "scripted");
-    await assert.rejects(client.model("nobody"), { status: 404 });
+    const absent = { name: "ModelNotFoundError", code: "model_not_found", status: 404, message: /^Gateway HTTP 404: no model is called `nobody`/ };
+    await assert.rejects(client.model("nobody"), absent);
+    await assert.rejects(client.chat({ model: "nobody", messages: [QUESTION] }), absent);
+    await assert.rejects(all(client.chat({ model: "nobody", messages: [QUESTION], stream: true })), absent);
     const whole = await client.chat({ messages: [QUESTION] }, { gatewayTools: "demo/add" });
     const [choice] = whole.choices as Array<{ message: { content: string } }>;
     assert.ok(choice?.message.content);
@@ -46,6 +49,34 @@ describe("models", () => {
     const chunks = await all(client.chat({ messages: [QUESTION], stream: true }, { gatewayTools: "demo/add" }));
     const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("");
     assert.equal(text, choice?.message.content);
+  });
+
+  it("that give no answer have the class of what happened", async () => {
+    const eventStream = { "content-type": "text/event-stream" };
+    const jsonType = { "content-type": "application/json" };
+    const bodies: Record<string, [number, Record<string, string>, string]> = {
+      tooLong: [400, jsonType, '{"error":{"message":"This model\'s maximum context length is 9 tokens."}}'],
+      garbage: [200, { "content-type": "text/html" }, "<html>hello</html>"],
+      broken: [200, eventStream, 'data: {"error": {"message": "no memory"}}\n\n'],
+      empty: [200, jsonType, '{"choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}'],
+      // Ends without its last event.
+      short: [200, eventStream, 'data: {"choices":[{"index":0,"delta":{"content":"It"},"finish_reason":null}]}\n\n'],
+    };
+    const { url } = await startServer((request, response) => {
+      const [status, headers, body] = bodies[request.url?.split("/")[1] ?? ""] ?? [500, {}, ""];
+      response.writeHead(status, headers).end(body);
+    });
+    const spec = (name: string) => ({ kind: "openai", baseUrl: `${url}/${name}`, model: name, apiKey: "none", retries: 0 });
+    const { client } = await startGateway({ models: Object.fromEntries(Object.keys(bodies).map((name) => [name, spec(name)])) });
+    const whole = (model: string) => client.chat({ model, messages: [QUESTION] });
+    const streamed = (model: string) => all(client.chat({ model, messages: [QUESTION], stream: true }));
+    for (const work of [whole, streamed]) {
+      await assert.rejects(work("tooLong"), { name: "ContextLengthError", code: "context_length_exceeded", status: 400 });
+      await assert.rejects(work("garbage"), { name: "ModelError", code: "model_error", status: 502 });
+    }
+    await assert.rejects(whole("empty"), { name: "ModelError", code: "empty_answer", status: 500 });
+    await assert.rejects(streamed("broken"), { name: "ModelError", code: "model_error", status: 502 });
+    await assert.rejects(streamed("short"), { name: "ModelError", code: "model_unreachable" });
   });
 
   it("keep conversations", async () => {

@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each code of the gateway, and those of the way to it.
+"""What can go wrong: a class for each code of the gateway, and those of the way to it.
 
     GatewayError
     ├── GatewayHttpError        the gateway answered with an error; `code` says which, and each code has a class below this one
@@ -26,6 +26,7 @@ __all__ = [
     "CancelledError",
     "ConflictError",
     "ConnectionFailedError",
+    "ContextLengthError",
     "ConversationFullError",
     "ConversationNotFoundError",
     "ConversionError",
@@ -43,6 +44,7 @@ __all__ = [
     "MethodNotAllowedError",
     "MissingDependencyError",
     "ModelError",
+    "ModelNotFoundError",
     "NetworkError",
     "OverloadedError",
     "PersonalDataError",
@@ -161,7 +163,7 @@ class ServerError(GatewayHttpError):
 
 
 class CallTimeoutError(GatewayHttpError):
-    """The MCP server gave no answer in time, or the gateway waited too long for the request's body."""
+    """The MCP server or the model gave no answer in time, or the gateway waited too long for the request's body."""
 
 
 class ToolError(GatewayHttpError):
@@ -273,11 +275,19 @@ class ConflictError(GatewayHttpError):
 
 
 class StoreError(GatewayHttpError):
-    """The store of conversations cannot be used."""
+    """The store of conversations, or of turns that stopped, cannot be used."""
+
+
+class ModelNotFoundError(GatewayHttpError):
+    """No such model; `models()` has those that there are."""
+
+
+class ContextLengthError(GatewayHttpError):
+    """The conversation is longer than the model takes; a shorter one may work."""
 
 
 class ModelError(GatewayHttpError):
-    """The model gave no answer."""
+    """The model gave no answer, or an empty one, or cannot be reached."""
 
 
 class LimitExceededError(GatewayHttpError):
@@ -324,4 +334,14 @@ CLASSES: Mapping[str, type[GatewayHttpError]] = {
     "MODEL_ERROR": ModelError,
     "LIMIT_EXCEEDED": LimitExceededError,
     "UNKNOWN": UnknownError,
+    # Those of `/v1`.
+    "model_not_found": ModelNotFoundError,
+    "context_length_exceeded": ContextLengthError,
+    "model_timeout": CallTimeoutError,
+    "model_unreachable": ModelError,
+    "model_error": ModelError,
+    "empty_answer": ModelError,
+    "limit_exceeded": LimitExceededError,
+    "store_unavailable": StoreError,
+    "cancelled": CancelledError,
 }

@@ -535,15 +535,21 @@ class CompletionReport(TypedDict):
     notices: NotRequired[List[str]]
 
 
+class CompletionErrorErrorGateway(TypedDict):
+    continuation: NotRequired[str]
+
+
 class CompletionErrorError(TypedDict):
     message: str
     type: NotRequired[str]
     param: NotRequired[Union[str, None]]
-    code: NotRequired[Any]
+    code: NotRequired[Union[str, int, None]]
+    gateway: NotRequired[CompletionErrorErrorGateway]
 
 
 class CompletionError(TypedDict):
     error: CompletionErrorError
+    correlationId: NotRequired[str]
 
 
 class ModelList(TypedDict):

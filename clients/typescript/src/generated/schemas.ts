@@ -581,13 +581,22 @@ export interface CompletionReport {
   notices?: string[];
 }
 
+/** An error below `/v1`, in OpenAI's shape. An error of a model's API may have more members, and its own words. */
 export interface CompletionError {
   error: {
+    /** For people. */
     message: string;
     type?: string;
+    /** The member of the request that is wrong. */
     param?: string | null;
-    code?: unknown;
+    /** For programs. `x-extensible-enum` has all words of this version, and more may come; an error of a model's API may have a code of its own, and a request that is not sound has none. `x-error-codes` says when each one comes and with which statuses. A stream that has begun ends with the same object, and `[DONE]`. */
+    code?: string | number | null;
+    gateway?: {
+      /** A later request goes on with it where the loop stopped. */
+      continuation?: string;
+    };
   };
+  correlationId?: string;
 }
 
 export interface ModelList {

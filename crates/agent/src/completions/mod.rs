@@ -1,6 +1,7 @@
 //! The loop as a drop-in for Chat Completions: `/v1/chat/completions` and `/v1/models`.
 
 mod caller_tools;
+pub mod code;
 mod interleaved;
 mod keeping;
 mod kept_turns;
@@ -18,7 +19,8 @@ use futures_util::{Stream, StreamExt as _, stream};
 use gateway_config::ModelSpec;
 use gateway_runtime::Runtime;
 use gateway_runtime::context::{RequestContext, random_uuid};
-use gateway_runtime::failure::{Failure, code};
+use gateway_runtime::failure::Failure;
+use gateway_runtime::failure::code::PERSONAL_DATA;
 use gateway_runtime::progress::Step;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -121,7 +123,7 @@ impl CompletionError {
         let mut body = match self {
             Self::Request(bad) => error_body(self, "invalid_request_error", None, bad.param.as_deref()),
             Self::UnknownModel(unknown) => {
-                let code = Some("model_not_found");
+                let code = Some(code::MODEL_NOT_FOUND);
                 let mut body = error_body(self, "invalid_request_error", code, Some("model"));
                 body["error"]["message"] = unknown.with_names().into();
                 body
@@ -148,22 +150,22 @@ fn agent_body(error: &AgentError) -> Value {
                 }
                 return json!({"error": completed(said, *status)});
             }
-            ModelFailure::Timeout(_) => ("timeout_error", Some("model_timeout")),
-            ModelFailure::Connection(_) => ("server_error", Some("model_unreachable")),
-            ModelFailure::Stream(_) | ModelFailure::Malformed(_) => ("server_error", Some("model_error")),
+            ModelFailure::Timeout(_) => ("timeout_error", Some(code::MODEL_TIMEOUT)),
+            ModelFailure::Connection(_) => ("server_error", Some(code::MODEL_UNREACHABLE)),
+            ModelFailure::Stream(_) | ModelFailure::Malformed(_) => ("server_error", Some(code::MODEL_ERROR)),
             ModelFailure::Request(_) => ("invalid_request_error", None),
         },
-        AgentError::Limit(_) => ("server_error", Some("limit_exceeded")),
+        AgentError::Limit(_) => ("server_error", Some(code::LIMIT_EXCEEDED)),
         AgentError::Tools(failure @ (Failure::Request(_) | Failure::UnknownGroup { .. })) => {
             ("invalid_request_error", Some(failure.code()))
         }
         AgentError::Tools(failure) => ("server_error", Some(failure.code())),
-        AgentError::Empty { .. } => ("server_error", Some("empty_answer")),
-        AgentError::Journal(_) => ("server_error", Some("store_unavailable")),
+        AgentError::Empty { .. } => ("server_error", Some(code::EMPTY_ANSWER)),
+        AgentError::Journal(_) => ("server_error", Some(code::STORE_UNAVAILABLE)),
         AgentError::PersonalData(_) => {
-            return error_body(error, "invalid_request_error", Some(code::PERSONAL_DATA), Some("messages"));
+            return error_body(error, "invalid_request_error", Some(PERSONAL_DATA), Some("messages"));
         }
-        AgentError::Gone => ("server_error", Some("cancelled")),
+        AgentError::Gone => ("server_error", Some(code::CANCELLED)),
     };
     error_body(error, kind, word, None)
 }
@@ -184,7 +186,7 @@ fn completed(mut error: Map<String, Value>, status: u16) -> Map<String, Value> {
     let text = error.get("message").and_then(Value::as_str).unwrap_or_default().to_lowercase();
     if matches!(status, 400 | 413) && TOO_LONG.iter().any(|words| text.contains(words)) {
         // Clients know this word, and shorten the conversation.
-        error.insert("code".to_owned(), "context_length_exceeded".into());
+        error.insert("code".to_owned(), code::CONTEXT_LENGTH_EXCEEDED.into());
     }
     error
 }

@@ -1,8 +1,9 @@
 //! Errors have the shape of Chat Completions, whatever went wrong.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gateway_agent::completions::{BadRequest, CompletionError};
+use gateway_agent::completions::{BadRequest, CompletionError, code};
 use gateway_agent::{AgentError, ModelError, ModelFailure, UnknownModel};
 use gateway_config::ModelKind;
 use gateway_runtime::failure::Failure;
@@ -108,6 +109,29 @@ fn what_happened_in_the_loop_has_a_code() {
         let message = error.to_string();
         check(&error.into(), &message, "server_error", None, Some(code));
     }
+}
+
+/// The document of the routes and the classes of the clients are made from the table.
+#[test]
+fn the_table_has_the_codes_that_are_sent_and_no_others() {
+    let text = || "x".to_owned();
+    let too_long = json!({"error": {"message": "prompt is too long"}});
+    let errors: Vec<CompletionError> = vec![
+        UnknownModel { message: text(), known: Vec::new() }.into(),
+        status(400, Some(too_long)),
+        model(ModelFailure::Timeout(Duration::from_secs(3))),
+        model(ModelFailure::Connection(text())),
+        model(ModelFailure::Stream(text())),
+        model(ModelFailure::Malformed(text())),
+        AgentError::Limit(text()).into(),
+        AgentError::Empty { model: text(), times: 3 }.into(),
+        AgentError::Journal(text()).into(),
+        AgentError::Gone.into(),
+    ];
+    let bodies: Vec<Value> = errors.iter().map(CompletionError::body).collect();
+    let sent: BTreeSet<&str> = bodies.iter().filter_map(|body| body["error"]["code"].as_str()).collect();
+    assert_eq!(sent, code::ALL.iter().map(|code| code.word).collect());
+    assert_eq!(code::ALL.len(), sent.len());
 }
 
 #[test]

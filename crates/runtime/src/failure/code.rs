@@ -10,6 +10,13 @@ pub struct ErrorCode {
     pub meaning: &'static str,
 }
 
+impl ErrorCode {
+    /// A word with its meaning, for tables of other crates.
+    pub const fn new(word: &'static str, meaning: &'static str) -> Self {
+        Self { word, meaning }
+    }
+}
+
 /// One table for the constants and [`ALL`], so that no word can be missing where they are listed.
 macro_rules! codes {
     ($(#[doc = $meaning:literal] $word:ident;)+) => {

@@ -12,7 +12,7 @@ mod cors;
 mod hosts;
 mod keys;
 mod linger;
-mod openai_errors;
+pub(crate) mod openai_errors;
 mod rate;
 mod unknown;
 

@@ -13,7 +13,7 @@ use crate::errors::collected;
 const WITHOUT_VERSION: &str = "/chat/completions";
 
 /// Whether callers of a path expect that shape.
-pub(super) fn is_expected(path: &str) -> bool {
+pub(crate) fn is_expected(path: &str) -> bool {
     path.starts_with("/v1/") || path == WITHOUT_VERSION
 }
 
@@ -35,12 +35,7 @@ pub(super) async fn reshaped(response: Response) -> Response {
     let Some(message) = error["error"].as_str().map(str::to_owned) else {
         return Response::from_parts(parts, Body::from(bytes));
     };
-    let kind = match parts.status.as_u16() {
-        401 | 403 => "authentication_error",
-        429 => "rate_limit_error",
-        400..=499 => "invalid_request_error",
-        _ => "server_error",
-    };
+    let kind = kind_of(parts.status.as_u16());
     let code = error["code"].take();
     error["error"] = json!({"message": message, "type": kind, "param": null, "code": code});
     if let Some(members) = error.as_object_mut() {
@@ -48,4 +43,15 @@ pub(super) async fn reshaped(response: Response) -> Response {
     }
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, Body::from(error.to_string()))
+}
+
+/// The `type` of an error with a status.
+pub(crate) fn kind_of(status: u16) -> &'static str {
+    match status {
+        401 | 403 => "authentication_error",
+        429 => "rate_limit_error",
+        400..=499 => "invalid_request_error",
+        504 => "timeout_error",
+        _ => "server_error",
+    }
 }

@@ -1,8 +1,8 @@
 //! The routes of the agent.
 
-use super::parts::{answer, error, header, json, ok, path, query};
+use super::parts::{error, header, json, ok, path, query};
 use super::route::Verb::{Get, Post};
-use super::route::{Action, Content, Kind, Route, route};
+use super::route::{Action, Answer, Content, Kind, Route, route};
 
 const COMPLETION_REQUEST: &str =
     r#"{"model":"local","messages":[{"role":"user","content":"What is 15 plus 27?"}]}"#;
@@ -53,23 +53,50 @@ pub(super) const COMPLETIONS: Route = route(
         "The answer.",
         Content::JsonOrEvents { schema: "Completion", json: COMPLETION, events: COMPLETION_CHUNKS },
     ),
-    answer(400, "The request is not sound.", Content::Json("CompletionError", None)),
-    answer(404, "No model has this name.", Content::Json("CompletionError", None)),
-    answer(502, "The model gave no answer.", Content::Json("CompletionError", None)),
-    answer(504, "The model sent nothing for too long.", Content::Json("CompletionError", None)),
-    error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
+    error(
+        400,
+        "The request is not sound, or the model's API refuses it.",
+        &["context_length_exceeded", "VALIDATION_ERROR", "PERSONAL_DATA"],
+    ),
+    error(404, "No model has this name, here or at its API.", &["model_not_found"]),
+    error(
+        413,
+        "The body is too large, or the conversation is too long for the model.",
+        &["BODY_TOO_LARGE", "context_length_exceeded"],
+    ),
+    error(422, "The model's API refuses the request.", &[]),
+    error(
+        429,
+        "Too many requests by this caller, or for the model's API; see `Retry-After`.",
+        &["OVERLOADED"],
+    ),
+    error(
+        500,
+        "The loop gave no answer, or the tools cannot be listed.",
+        &["limit_exceeded", "empty_answer", "cancelled", "CONVERSION_ERROR", "UNKNOWN"],
+    ),
+    error(502, "The model gave no answer.", &["model_error", "model_unreachable"]),
+    error(
+        503,
+        "Too much at once; see `Retry-After`. Or the loop cannot keep what it has to.",
+        &["OVERLOADED", "store_unavailable"],
+    ),
+    error(504, "The model sent nothing for too long.", &["model_timeout"]),
 ]);
+
+const BUSY: Answer = error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]);
 
 pub(super) const MODELS: Route =
     route(Get, "/v1/models", Action::Models, "Agent", "List the models that can be asked")
-        .answers(&[json("The models, as OpenAI lists them.", "ModelList")]);
+        .answers(&[json("The models, as OpenAI lists them.", "ModelList"), BUSY]);
 
 pub(super) const MODEL: Route =
     route(Get, "/v1/models/{id}", Action::Model, "Agent", "Look up a model that can be asked")
         .parameters(&[path("id", "The name that requests give as `model`; a `/` in it is written `%2F`.")])
         .answers(&[
             json("The model, as OpenAI describes it.", "Model"),
-            answer(404, "No model has this name.", Content::Json("CompletionError", None)),
+            error(404, "No model has this name.", &["model_not_found"]),
+            BUSY,
         ]);
 
 pub(super) const RESULT: Route =

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::codes::{EVERYWHERE, WITH_BODY, describe_codes};
 use super::route::{Access, Answer, Body, Content, Kind, Location, Parameter, Route};
 use super::table::ROUTES;
+use crate::guard::openai_errors;
 
 /// The schemas that routes refer to.
 const COMPONENTS: &str = include_str!("components.json");
@@ -24,7 +25,8 @@ pub fn document() -> Value {
             "title": "MCP Tool Gateway",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "The tools of any MCP server in every LLM provider's format, and the calls of any provider run on \
-                the right server. Every answer carries `x-correlation-id`; every error is `{error, code, correlationId}`. A member of a body that means \
+                the right server. Every answer carries `x-correlation-id`; every error is `{error, code, correlationId}`, \
+                and one below `/v1` has OpenAI's shape (`CompletionError`). A member of a body that means \
                 nothing is refused where all members are ours; parameters of a query that mean nothing are named in \
                 `x-parameters-unknown`.",
             "license": {"name": "MIT", "identifier": "MIT"},
@@ -143,22 +145,24 @@ fn responses(route: &Route) -> Map<String, Value> {
         .answers
         .into_iter()
         .flatten()
-        .map(|answer| (answer.status.to_string(), response(answer)))
+        .map(|answer| (answer.status.to_string(), response(route, answer)))
         .collect();
     let body = if route.body.is_some() { WITH_BODY } else { &[] };
     let keyed = match route.access {
         Access::Key | Access::Admin | Access::Operator => EVERYWHERE,
         Access::Open => EVERYWHERE.get(1..2).unwrap_or_default(),
     };
-    for (status, description, codes) in keyed.iter().chain(body) {
-        responses.entry((*status).to_owned()).or_insert_with(|| with_error(description, codes));
+    for &(status, description, codes) in keyed.iter().chain(body) {
+        responses.entry(status.to_string()).or_insert_with(|| with_error(route, status, description, codes));
     }
     responses.into_iter().collect()
 }
 
-fn response(answer: &Answer) -> Value {
+fn response(route: &Route, answer: &Answer) -> Value {
     let content = match answer.content {
-        Content::Error(codes) => return with_error(answer.description, codes),
+        Content::Error(codes) => {
+            return with_error(route, answer.status, answer.description, codes);
+        }
         Content::Nothing => Value::Null,
         Content::Json(schema, None) => json!({"application/json": {"schema": reference(schema)}}),
         Content::Json(schema, Some(text)) => {
@@ -180,16 +184,22 @@ fn response(answer: &Answer) -> Value {
     response
 }
 
-fn with_error(description: &str, codes: &[&str]) -> Value {
-    let example = json!({
-        "error": description,
-        "code": codes.first().copied().unwrap_or("UNKNOWN"),
-        "correlationId": "0b1f6f0e-3f1d-4c55-9d2b-6f1f2a4f9f10",
-    });
+fn with_error(route: &Route, status: u16, description: &str, codes: &[&str]) -> Value {
+    let code = codes.first().copied();
+    let correlation = "0b1f6f0e-3f1d-4c55-9d2b-6f1f2a4f9f10";
+    let (schema, example) = if openai_errors::is_expected(route.path) {
+        let kind = openai_errors::kind_of(status);
+        let error = json!({"message": description, "type": kind, "param": null, "code": code});
+        ("CompletionError", json!({"error": error, "correlationId": correlation}))
+    } else {
+        let code = code.unwrap_or("UNKNOWN");
+        ("Error", json!({"error": description, "code": code, "correlationId": correlation}))
+    };
+    let codes = if codes.is_empty() { String::new() } else { format!(" `code`: {}.", codes.join(", ")) };
     json!({
-        "description": format!("{description} `code`: {}.", codes.join(", ")),
+        "description": format!("{description}{codes}"),
         "headers": headers(),
-        "content": {"application/json": {"schema": reference("Error"), "example": example}},
+        "content": {"application/json": {"schema": reference(schema), "example": example}},
     })
 }
 
@@ -245,6 +255,24 @@ mod tests {
             for answer in route.answers.into_iter().flatten() {
                 if let Content::Json(_, Some(text)) = answer.content {
                     assert!(!example(text).is_null(), "{} {}", route.path, answer.status);
+                }
+            }
+        }
+    }
+
+    /// The guard writes its own errors there anew, so that clients find one shape.
+    #[test]
+    fn errors_have_the_shape_that_the_guard_gives_them() {
+        let document = document();
+        for route in ROUTES {
+            let operation = &document["paths"][route.path][route.verb.name().to_ascii_lowercase()];
+            for (status, answer) in operation["responses"].as_object().unwrap() {
+                let schema =
+                    answer["content"]["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
+                if !route.path.starts_with("/v1/") {
+                    assert!(!schema.ends_with("/CompletionError"), "{} {status}", route.path);
+                } else if status.as_str() >= "400" {
+                    assert_eq!(schema, "#/components/schemas/CompletionError", "{} {status}", route.path);
                 }
             }
         }

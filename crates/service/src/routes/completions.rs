@@ -153,3 +153,50 @@ fn agent_status(error: &AgentError) -> StatusCode {
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gateway_agent::{ModelError, UnknownModel};
+
+    use super::*;
+    use crate::openapi::document;
+
+    fn of_model(failure: ModelFailure) -> CompletionError {
+        AgentError::Model(ModelError { model: "m".to_owned(), kind: None, failure }).into()
+    }
+
+    fn too_long(status: u16) -> CompletionError {
+        let message = "prompt is too long".to_owned();
+        of_model(ModelFailure::Status { status, message, body: None, retry_after: None })
+    }
+
+    #[test]
+    fn every_code_is_in_the_document_with_its_status() {
+        let document = document();
+        let schema = &document["components"]["schemas"]["CompletionError"];
+        let rows = &schema["properties"]["error"]["properties"]["code"]["x-error-codes"];
+        let text = || "x".to_owned();
+        for error in [
+            UnknownModel { message: text(), known: Vec::new() }.into(),
+            too_long(400),
+            too_long(413),
+            of_model(ModelFailure::Timeout(QUIET)),
+            of_model(ModelFailure::Connection(text())),
+            of_model(ModelFailure::Stream(text())),
+            of_model(ModelFailure::Malformed(text())),
+            AgentError::Limit(text()).into(),
+            AgentError::Empty { model: text(), times: 3 }.into(),
+            AgentError::Journal(text()).into(),
+            AgentError::PersonalData(text()).into(),
+            AgentError::Tools(Failure::Request(text())).into(),
+            AgentError::Tools(Failure::Conversion(text())).into(),
+            AgentError::Tools(Failure::Internal(text())).into(),
+            CompletionError::from(AgentError::Gone),
+        ] {
+            let (status, body) = (status_of(&error).as_u16(), error.body());
+            let word = body["error"]["code"].as_str().unwrap_or_default();
+            let statuses = rows[word]["statuses"].as_array();
+            assert!(statuses.is_some_and(|all| all.contains(&status.into())), "{status} {word}");
+        }
+    }
+}
