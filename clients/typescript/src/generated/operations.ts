@@ -480,7 +480,7 @@ export interface PostExecuteParameters {
   text?: "off" | "auto" | "xml" | "json";
   /** Cut results that are longer. */
   maxCharacters?: number;
-  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes. */
+  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes; where the answer could not be kept so long, 409. */
   idempotencyKey?: string;
   /** `no-cache` wants a fresh result where the configuration keeps results of the tool. */
   cacheControl?: string;
@@ -494,7 +494,7 @@ export interface PostCallToolParameters {
   errors?: "plain" | "precise";
   /** What the server may ask the caller: `elicitation`, `sampling`, `roots`. The body may say it too. */
   input?: string | string[];
-  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes. */
+  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes; where the answer could not be kept so long, 409. */
   idempotencyKey?: string;
   /** `no-cache` wants a fresh result where the configuration keeps results of the tool. */
   cacheControl?: string;
@@ -568,7 +568,7 @@ export interface PostRouteParameters {
   server?: string;
   /** How long all calls may take together. */
   timeoutMs?: number;
-  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes. */
+  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes; where the answer could not be kept so long, 409. */
   idempotencyKey?: string;
 }
 
@@ -594,7 +594,7 @@ export interface GetResultsIdParameters {
 export interface PostConversationsParameters {
   /** `precise` answers a single call's failure with 404, 502, 503 or 504 where they fit. */
   errors?: "plain" | "precise";
-  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes. */
+  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes; where the answer could not be kept so long, 409. */
   idempotencyKey?: string;
 }
 
@@ -640,7 +640,7 @@ export interface PostConversationsIdChatParameters {
   errors?: "plain" | "precise";
   /** The `ETag` that the conversation has to have; the same as `version` in the body. Another one is refused with 409. */
   ifMatch?: string;
-  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes. */
+  /** Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes; where the answer could not be kept so long, 409. */
   idempotencyKey?: string;
   /** Which of the gateway's tools are offered: `auto` for all, `none`, `group:NAME`, or patterns of names and of `server/tool`, separated by commas. */
   gatewayTools?: string;
