@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import json
 import logging
+import os
+import subprocess
 import sys
 import threading
 from collections import OrderedDict, UserDict
@@ -132,14 +135,64 @@ def test_lists_that_hold_themselves_are_refused_again_and_again() -> None:
         assert engine.convert([tool], to="openai") == []
 
 
-def test_what_is_kept_is_bounded() -> None:
-    first = [named("forgotten")]
-    expected = thrice(first, to="gemini")
-    large = {"type": "object", "properties": {f"p{index}": {"type": "string"} for index in range(2_000)}}
-    for number in range(60):
-        for _ in range(2):
-            engine.convert([{"name": f"large_{number}", "inputSchema": large}], to="gemini")
-    assert engine.convert(first, to="gemini") == expected
+GROWTH = """
+import json, resource, sys
+from mcp_tool_gateway import engine
+texts = sys.argv[1] == "texts"
+expected = json.dumps(engine.convert([{"name": "first", "inputSchema": {"type": "object"}}], to="gemini"))
+lists = []
+for number in range(300):
+    schema = {"type": "object", "properties": {f"p{index}": {"type": "string"} for index in range(10 if texts else 2_000)}}
+    lists.append([{"name": f"large_{number}", "description": str(number) * (300_000 if texts else 1), "inputSchema": schema}])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for number, tools in enumerate(lists):
+    for _ in range(2):
+        engine.convert(tools, to="gemini")
+    # What is used again stays, and counts.
+    for earlier in lists[: number + 1 : 10]:
+        engine.convert(earlier, to="gemini")
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+assert json.dumps(engine.convert([{"name": "first", "inputSchema": {"type": "object"}}], to="gemini")) == expected
+"""
+
+
+@pytest.mark.parametrize("what", ["texts", "values"])
+def test_what_is_kept_is_bounded(what: str) -> None:
+    """300 lists whose results take about 1 MB each: without a bound all of them would be kept."""
+    ran = subprocess.run([sys.executable, "-c", GROWTH, what], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) < 150, ran.stdout
+
+
+def test_lists_with_one_key_that_take_turns_stay_right() -> None:
+    one, other = [named("turns")], [named("turns")]
+    other[0]["inputSchema"]["properties"]["a"]["type"] = "string"
+    for _ in range(8):
+        assert engine.convert(one, to="gemini") == fresh(one, to="gemini")
+        assert engine.convert(other, to="gemini") == fresh(other, to="gemini")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer collectors run between instructions only")
+def test_code_that_the_garbage_collector_runs_does_not_reach_what_is_kept() -> None:
+    tools = [named(f"collected_{index}") for index in range(100)]
+    expected = fresh(tools, to="gemini")
+    known = set(map(id, gc.get_objects()))
+
+    def meddle(phase: str, about: dict[str, int]) -> None:
+        for found in gc.get_objects():
+            if type(found) is list and id(found) not in known and found and type(found[0]) is dict and "name" in found[0]:
+                found.clear()
+
+    before = gc.get_threshold()
+    gc.callbacks.append(meddle)
+    gc.set_threshold(20, 2, 2)
+    try:
+        for _ in range(20):
+            engine.convert(tools, to="gemini")
+    finally:
+        gc.callbacks.remove(meddle)
+        gc.set_threshold(*before)
+    assert engine.convert(tools, to="gemini") == expected
 
 
 def test_threads_convert_the_same_lists_side_by_side() -> None:

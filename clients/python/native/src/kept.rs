@@ -1,20 +1,20 @@
-//! Conversions that are kept: a program converts the same tools for every request that it sends.
+//! The cache of conversions: a program converts the same tools for every request that it sends.
 //!
 //! What a list gave is kept from its second conversion on, beside a copy of the list, which whatever comes later is compared with. Nobody
-//! outside has either: callers get a copy. Only plain objects are kept, so that no code of Python runs while the table is locked.
+//! outside has either: callers get a copy. Only plain objects are kept, so that no code of Python runs while the cache is locked.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyInt, PyList, PyString};
 
 use crate::Omitted;
-use crate::plain::Template;
+use crate::plain::{CollectorPause, Template, is_plain};
 
-/// How many values are kept, of lists and of what they gave: about 64 MB of them. Half of it is dropped at once, the half that was not used for longest.
-const VALUES: usize = 800_000;
+/// How many bytes of lists and of what they gave are kept, roughly. Half of it is evicted at once, the half that was not used for longest.
+const BYTES: usize = 64 << 20;
 /// How many lists are remembered that were converted once; the older half of them goes at once.
 const ONCE: usize = 16_384;
 
@@ -30,8 +30,8 @@ struct Kept {
     young: HashMap<u64, Conversion>,
     /// What was used before, and not since.
     old: HashMap<u64, Conversion>,
-    /// Values in `young`.
-    values: usize,
+    /// Bytes of `young`.
+    bytes: usize,
     hasher: RandomState,
 }
 
@@ -43,8 +43,8 @@ struct Conversion {
 }
 
 impl Conversion {
-    fn values(&self) -> usize {
-        self.tools.values() + self.options.values() + self.answer.values()
+    fn bytes(&self) -> usize {
+        self.tools.bytes() + self.options.bytes() + self.answer.bytes()
     }
 }
 
@@ -63,18 +63,22 @@ pub(crate) struct Place {
     key: u64,
     /// The tools, which nobody can change any more.
     pub(crate) tools: Template,
-    options: Template,
+    /// The options, likewise.
+    pub(crate) options: Template,
 }
 
 /// Looks for an earlier conversion of a list with the same options.
 pub(crate) fn find<'py>(tools: &Bound<'py, PyAny>, options: &Bound<'py, PyDict>) -> PyResult<Known<'py>> {
+    let _pause = CollectorPause::new(tools.py());
     match look_up(tools, options) {
         Some(Found::Answer(answer, omitted)) => Ok(Known::Answer(answer.copy(tools.py())?, omitted)),
-        Some(Found::Once(key)) => Ok(match (Template::new(tools)?, Template::new(options)?) {
-            (Some(tools), Some(options)) => Known::Again(Place { key, tools, options }),
-            _ => Known::New,
-        }),
-        None => Ok(Known::New),
+        Some(Found::Once(key)) if is_plain(tools) && is_plain(options) => {
+            Ok(match (Template::new(tools)?, Template::new(options)?) {
+                (Some(tools), Some(options)) => Known::Again(Place { key, tools, options }),
+                _ => Known::New,
+            })
+        }
+        Some(Found::Once(_)) | None => Ok(Known::New),
     }
 }
 
@@ -84,41 +88,39 @@ enum Found {
 }
 
 fn look_up(tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<Found> {
-    // Whoever cannot have the table at once goes without.
-    let mut kept = KEPT.try_lock().ok()?;
-    let kept = &mut *kept;
-    let key = key_of(&kept.hasher, tools, options)?;
-    if let Some(conversion) = kept.old.remove(&key) {
-        kept.values += conversion.values();
-        kept.young.insert(key, conversion);
-    }
-    let is_same =
-        |conversion: &&Conversion| conversion.tools.is_same(tools) && conversion.options.is_same(options);
-    if let Some(conversion) = kept.young.get(&key).filter(is_same) {
-        return Some(Found::Answer(Arc::clone(&conversion.answer), conversion.omitted.clone()));
-    }
-    if kept.once.contains(&key) || kept.once_before.contains(&key) {
-        return Some(Found::Once(key));
-    }
-    if kept.once.len() >= ONCE / 2 {
-        kept.once_before = std::mem::take(&mut kept.once);
-    }
-    kept.once.insert(key);
-    None
+    let (found, evicted) = {
+        // Whoever cannot have the cache at once goes without.
+        let mut kept = KEPT.try_lock().ok()?;
+        let key = key_of(&kept.hasher, tools, options)?;
+        // What is used is young again, unless something newer has its key.
+        let evicted = match kept.old.remove(&key) {
+            Some(conversion) if !kept.young.contains_key(&key) => kept.insert(key, conversion),
+            older => older.into_iter().collect(),
+        };
+        (kept.found(key, tools, options), evicted)
+    };
+    // Only now, as the cache is no longer locked.
+    drop(evicted);
+    found
 }
 
-/// What tells most lists apart at a glance; `None` for what is no list of named tools.
+/// What tells most lists apart at a glance: options, and the tools' names and how long their descriptions are. `None` for what is no list
+/// of named tools.
 fn key_of(hasher: &RandomState, tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<u64> {
-    let list = tools.cast_exact::<PyList>().ok()?;
-    let name = |index| {
-        let tool = list.get_item(index).ok()?;
-        let name = tool.cast_exact::<PyDict>().ok()?.get_item("name").ok()??;
-        name.cast_exact::<PyString>().ok()?.hash().ok()
-    };
-    let end = list.len().checked_sub(1)?;
-    let dialect = options.get_item("to").ok()?;
-    let dialect = dialect.and_then(|dialect| dialect.cast_exact::<PyString>().ok()?.hash().ok());
-    Some(hasher.hash_one((list.len(), name(0)?, name(end)?, dialect, options.len())))
+    let list = tools.cast_exact::<PyList>().ok().filter(|list| !list.is_empty())?;
+    let mut hash = hasher.build_hasher();
+    for tool in list {
+        let tool = tool.cast_into_exact::<PyDict>().ok()?;
+        let text = |name| tool.get_item(name).ok().flatten()?.cast_into_exact::<PyString>().ok();
+        text(pyo3::intern!(tools.py(), "name"))?.hash().ok()?.hash(&mut hash);
+        text(pyo3::intern!(tools.py(), "description")).and_then(|text| text.len().ok()).hash(&mut hash);
+    }
+    for (name, value) in options {
+        name.cast_exact::<PyString>().ok()?.hash().ok()?.hash(&mut hash);
+        let is_scalar = value.is_exact_instance_of::<PyString>() || value.is_exact_instance_of::<PyInt>();
+        is_scalar.then(|| value.hash().ok()).hash(&mut hash);
+    }
+    Some(hash.finish())
 }
 
 impl Place {
@@ -127,29 +129,58 @@ impl Place {
         let Some(answer) = Template::new(answer)? else { return Ok(()) };
         let Self { key, tools, options } = self;
         let conversion = Conversion { tools, options, answer: Arc::new(answer), omitted: omitted.clone() };
-        // What goes away does so when the table is no longer locked.
-        let _dropped = insert(key, conversion);
+        let evicted = match KEPT.try_lock() {
+            Ok(mut kept) => kept.insert(key, conversion),
+            Err(_) => vec![conversion],
+        };
+        // Only now, as the cache is no longer locked.
+        drop(evicted);
         Ok(())
     }
 }
 
-/// Puts a conversion into the table, and gives what had to make room.
-fn insert(key: u64, conversion: Conversion) -> Vec<Conversion> {
-    let values = conversion.values();
-    let Ok(mut kept) = KEPT.try_lock() else { return vec![conversion] };
-    if values > VALUES / 2 {
-        return vec![conversion];
+impl Kept {
+    fn found(&mut self, key: u64, tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<Found> {
+        let is_once = self.once.contains(&key) || self.once_before.contains(&key);
+        if let Some(conversion) = self.young.get(&key) {
+            if conversion.tools.is_same(tools) && conversion.options.is_same(options) {
+                let answer = Arc::clone(&conversion.answer);
+                return Some(Found::Answer(answer, conversion.omitted.clone()));
+            }
+            // Lists with one key that take turns are not copied every time.
+            if is_once {
+                self.once.remove(&key);
+                self.once_before.remove(&key);
+                return None;
+            }
+        }
+        if is_once {
+            return Some(Found::Once(key));
+        }
+        if self.once.len() >= ONCE / 2 {
+            self.once_before = std::mem::take(&mut self.once);
+        }
+        self.once.insert(key);
+        None
     }
-    let mut dropped = Vec::new();
-    if kept.values + values > VALUES / 2 {
-        let young = std::mem::take(&mut kept.young);
-        dropped.extend(std::mem::replace(&mut kept.old, young).into_values());
-        kept.values = 0;
+
+    /// Puts a conversion among the young ones, and gives what had to make room.
+    fn insert(&mut self, key: u64, conversion: Conversion) -> Vec<Conversion> {
+        let bytes = conversion.bytes();
+        if bytes > BYTES / 2 {
+            return vec![conversion];
+        }
+        let mut evicted = Vec::new();
+        if self.bytes + bytes > BYTES / 2 {
+            let young = std::mem::take(&mut self.young);
+            evicted.extend(std::mem::replace(&mut self.old, young).into_values());
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        if let Some(before) = self.young.insert(key, conversion) {
+            self.bytes -= before.bytes();
+            evicted.push(before);
+        }
+        evicted
     }
-    kept.values += values;
-    if let Some(before) = kept.young.insert(key, conversion) {
-        kept.values -= before.values();
-        dropped.push(before);
-    }
-    dropped
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use error::{EngineError, raised};
 use kept::Known;
+use plain::CollectorPause;
 use read::{BigNumbers, Fault, read};
 use write::Writer;
 
@@ -28,7 +29,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Omitted = Vec<(String, String)>;
 
 /// The engine in process. Use it through `mcp_tool_gateway.engine`, which has types and words.
-#[pymodule]
+// Containers of Python are walked by references that they lend, which another thread must not take away.
+#[pymodule(gil_used = true)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", gateway_bindings::VERSION)?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
@@ -50,7 +52,8 @@ fn convert<'py>(
         Known::Answer(answer, omitted) => Ok((answer, omitted)),
         Known::New => converted(py, tools, options),
         Known::Again(place) => {
-            let (answer, omitted) = converted(py, place.tools.object(py), options)?;
+            let (answer, omitted) = converted(py, place.tools.object(py), place.options.object(py).cast()?)?;
+            let _pause = CollectorPause::new(py);
             place.keep(&answer, &omitted)?;
             Ok((answer, omitted))
         }
@@ -68,8 +71,11 @@ fn converted<'py>(
     let writer = Writer::new(py);
     if converter.reports() {
         let answer = py.detach(|| converter.answer(&translation));
+        let _pause = CollectorPause::new(py);
         return Ok((writer.value(&answer)?, Vec::new()));
     }
+    // What is written may be kept, and code that the collector calls could change it before.
+    let _pause = CollectorPause::new(py);
     let definitions = translation.tools.iter().filter_map(|tool| tool.definition.as_ref());
     let list = PyList::empty(py);
     for tool in definitions {

@@ -95,24 +95,65 @@ fn same(one: *mut ffi::PyObject, other: *mut ffi::PyObject) -> bool {
     }
 }
 
+/// Whether an object is plain, and not too deep to be JSON.
+pub(crate) fn is_plain(object: &Bound<'_, PyAny>) -> bool {
+    bytes_at(object.as_ptr(), 0).is_some()
+}
+
+/// How many bytes a plain object takes, roughly; `None` if it is not plain, or too deep to be JSON.
+fn bytes_at(object: *mut ffi::PyObject, depth: usize) -> Option<usize> {
+    let kind = Kind::of(object)?;
+    let mut bytes = BYTES_OF_A_VALUE;
+    // SAFETY: `object` is a live object, and nothing here runs code that could change it.
+    unsafe {
+        match kind {
+            Kind::Dict | Kind::List if depth >= JSON_DEPTH => return None,
+            Kind::Dict => {
+                let (mut at, mut key, mut value) = (0, ptr::null_mut(), ptr::null_mut());
+                while ffi::PyDict_Next(object, &raw mut at, &raw mut key, &raw mut value) != 0 {
+                    if Kind::of(key) != Some(Kind::Text) {
+                        return None;
+                    }
+                    bytes += length(key) + bytes_at(value, depth + 1)?;
+                }
+            }
+            Kind::List => {
+                for index in 0..ffi::PyList_Size(object) {
+                    bytes += bytes_at(ffi::PyList_GetItem(object, index), depth + 1)?;
+                }
+            }
+            Kind::Text => bytes += length(object),
+            Kind::Int | Kind::Float | Kind::Single => {}
+        }
+    }
+    Some(bytes)
+}
+
+/// What a value takes beside its text.
+const BYTES_OF_A_VALUE: usize = 80;
+
+fn length(text: *mut ffi::PyObject) -> usize {
+    // SAFETY: `text` is a live str.
+    usize::try_from(unsafe { ffi::PyUnicode_GetLength(text) }).unwrap_or(0)
+}
+
 /// A plain object that is never changed or handed out, and is copied again and again.
 pub(crate) struct Template {
     object: Py<PyAny>,
-    values: usize,
+    bytes: usize,
 }
 
 impl Template {
     /// Copies an object; `None` if it is not plain, or too deep to be JSON.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let own = copied(object, Tracking::Off, 0)?;
         // The copy is judged, not the original: making it may have run code that changed that.
-        let Some(own) = copied(object, 0)? else { return Ok(None) };
-        Ok(claim(own.as_ptr()).map(|values| Self { object: own.unbind(), values }))
+        Ok(bytes_at(own.as_ptr(), 0).map(|bytes| Self { object: own.unbind(), bytes }))
     }
 
     /// A copy, which shares only what cannot change.
     pub(crate) fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let object = self.object.bind(py);
-        Ok(copied(object, 0)?.unwrap_or_else(|| object.clone()))
+        copied(self.object.bind(py), Tracking::On, 0)
     }
 
     /// Whether `object` is plain and has what this has.
@@ -125,81 +166,96 @@ impl Template {
         self.object.bind(py)
     }
 
-    /// How many values it has, itself included.
-    pub(crate) fn values(&self) -> usize {
-        self.values
+    /// How many bytes it takes, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
-/// A copy with containers of its own; `None` if they are too deep to be JSON.
-fn copied<'py>(object: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = object.py();
-    let Some(kind) = Kind::of(object.as_ptr()).filter(|kind| kind.is_container()) else {
-        return Ok(Some(object.clone()));
-    };
-    if depth >= JSON_DEPTH {
-        return Ok(None);
+/// Whether the garbage collector knows a copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tracking {
+    On,
+    /// It is nobody's business: it has no cycles, and what the collector knows, other code of Python can find and change.
+    Off,
+}
+
+impl Tracking {
+    fn apply(self, copy: &Bound<'_, PyAny>) {
+        if self == Self::Off {
+            // SAFETY: `copy` is a live container; one that is untracked stays so.
+            unsafe { ffi::PyObject_GC_UnTrack(copy.as_ptr().cast()) };
+        }
     }
-    // SAFETY: `object` is a live dict or list. The copy of it is owned here and seen by nobody else; what is read from it is held while
-    // the next copy is made, which may run code.
+}
+
+/// A copy with containers of its own. What is not plain, and what is too deep, is shared.
+fn copied<'py>(object: &Bound<'py, PyAny>, tracking: Tracking, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let kind = Kind::of(object.as_ptr()).filter(|kind| kind.is_container() && depth < JSON_DEPTH);
+    // SAFETY: `object` is a live dict or list. The copy is owned here. Making the next one may run code, which in older versions of Python
+    // finds a tracked copy too: what is read from it is held meanwhile, and may no longer be there afterwards.
     unsafe {
-        if kind == Kind::Dict {
-            let copy = Bound::from_owned_ptr_or_err(py, ffi::PyDict_Copy(object.as_ptr()))?;
-            let (mut at, mut key, mut value) = (0, ptr::null_mut(), ptr::null_mut());
-            while ffi::PyDict_Next(copy.as_ptr(), &raw mut at, &raw mut key, &raw mut value) != 0 {
-                if Kind::of(value).is_some_and(Kind::is_container) {
+        match kind {
+            Some(Kind::Dict) => {
+                let copy = Bound::from_owned_ptr_or_err(py, ffi::PyDict_Copy(object.as_ptr()))?;
+                tracking.apply(&copy);
+                let (mut at, mut key, mut value) = (0, ptr::null_mut(), ptr::null_mut());
+                while ffi::PyDict_Next(copy.as_ptr(), &raw mut at, &raw mut key, &raw mut value) != 0 {
+                    if !Kind::of(value).is_some_and(Kind::is_container) {
+                        continue;
+                    }
                     let key = Bound::from_borrowed_ptr(py, key);
-                    let Some(inner) = copied(&Bound::from_borrowed_ptr(py, value), depth + 1)? else {
-                        return Ok(None);
-                    };
+                    let inner = copied(&Bound::from_borrowed_ptr(py, value), tracking, depth + 1)?;
                     // Only the value of a key that is there is replaced, so that the walk can go on.
                     if ffi::PyDict_SetItem(copy.as_ptr(), key.as_ptr(), inner.as_ptr()) != 0 {
                         return Err(PyErr::fetch(py));
                     }
+                    // A dict is tracked as soon as it gets a container.
+                    tracking.apply(&copy);
                 }
+                Ok(copy)
             }
-            return Ok(Some(copy));
-        }
-        let all = ffi::PyList_GetSlice(object.as_ptr(), 0, ffi::Py_ssize_t::MAX);
-        let copy = Bound::from_owned_ptr_or_err(py, all)?;
-        for index in 0..ffi::PyList_Size(copy.as_ptr()) {
-            let item = ffi::PyList_GetItem(copy.as_ptr(), index);
-            if Kind::of(item).is_some_and(Kind::is_container) {
-                let Some(inner) = copied(&Bound::from_borrowed_ptr(py, item), depth + 1)? else {
-                    return Ok(None);
-                };
-                if ffi::PyList_SetItem(copy.as_ptr(), index, inner.into_ptr()) != 0 {
-                    return Err(PyErr::fetch(py));
+            Some(Kind::List) => {
+                let all = ffi::PyList_GetSlice(object.as_ptr(), 0, ffi::Py_ssize_t::MAX);
+                let copy = Bound::from_owned_ptr_or_err(py, all)?;
+                tracking.apply(&copy);
+                let mut index = 0;
+                while index < ffi::PyList_Size(copy.as_ptr()) {
+                    let item = ffi::PyList_GetItem(copy.as_ptr(), index);
+                    if Kind::of(item).is_some_and(Kind::is_container) {
+                        let inner = copied(&Bound::from_borrowed_ptr(py, item), tracking, depth + 1)?;
+                        if ffi::PyList_SetItem(copy.as_ptr(), index, inner.into_ptr()) != 0 {
+                            return Err(PyErr::fetch(py));
+                        }
+                    }
+                    index += 1;
                 }
+                Ok(copy)
             }
+            _ => Ok(object.clone()),
         }
-        Ok(Some(copy))
     }
 }
 
-/// How many values a copy has; `None` if it is not plain. Its containers have no cycles, and there may be many: the garbage collector need
-/// not look at them any more.
-fn claim(object: *mut ffi::PyObject) -> Option<usize> {
-    let kind = Kind::of(object)?;
-    let mut values = 1;
-    // SAFETY: `object` is a live object whose containers nobody else has, and nothing here runs code.
-    unsafe {
-        if kind == Kind::Dict {
-            let (mut at, mut key, mut value) = (0, ptr::null_mut(), ptr::null_mut());
-            while ffi::PyDict_Next(object, &raw mut at, &raw mut key, &raw mut value) != 0 {
-                if Kind::of(key) != Some(Kind::Text) {
-                    return None;
-                }
-                values += claim(value)?;
-            }
-        } else if kind == Kind::List {
-            for index in 0..ffi::PyList_Size(object) {
-                values += claim(ffi::PyList_GetItem(object, index))?;
-            }
-        }
-        if kind.is_container() {
-            ffi::PyObject_GC_UnTrack(object.cast());
+/// While it lives the garbage collector does not run, nor code that it would call. The interpreter must not be let go meanwhile: other
+/// threads have a say in whether the collector runs.
+pub(crate) struct CollectorPause {
+    was_enabled: bool,
+}
+
+impl CollectorPause {
+    pub(crate) fn new(_held: Python<'_>) -> Self {
+        // SAFETY: the interpreter is held.
+        Self { was_enabled: unsafe { ffi::PyGC_Disable() } == 1 }
+    }
+}
+
+impl Drop for CollectorPause {
+    fn drop(&mut self) {
+        if self.was_enabled {
+            // SAFETY: the interpreter is held, as it was.
+            unsafe { ffi::PyGC_Enable() };
         }
     }
-    Some(values)
 }
