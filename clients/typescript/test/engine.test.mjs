@@ -113,17 +113,41 @@ describe("conversion", () => {
       }
     });
 
-    it("forgets what was not used for long, and stays right", () => {
-      const first = [tool("forgotten")];
-      const expected = fresh(first);
-      thrice(first);
-      const large = { type: "object", properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: "string" }])) };
-      for (let number = 0; number < 60; number += 1) {
-        const tools = [{ name: `large_${number}`, inputSchema: large }];
-        engine.convert(tools, options);
-        engine.convert(tools, options);
+    it("keeps lists with one key apart that take turns", () => {
+      const [one, other] = [[tool("turns")], [tool("turns")]];
+      other[0].inputSchema.properties.a.type = "string";
+      for (let number = 0; number < 8; number += 1) {
+        for (const tools of [one, other]) assert.deepEqual(engine.convert(tools, options), fresh(tools));
       }
-      assert.deepEqual(engine.convert(first, options), expected);
+    });
+
+    it("refuses lists whose own code throws as before", () => {
+      const thrower = { get name() { throw new TypeError("no name"); } };
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      for (const tools of [[thrower], [proxy]]) {
+        assert.throws(() => engine.convert(tools, options), refused("VALIDATION_ERROR", /cannot be written as JSON/));
+      }
+    });
+
+    it("is bounded", () => {
+      const program = `
+        import { convert } from "mcp-tool-gateway/engine";
+        const texts = process.argv[1] === "texts";
+        const used = () => { globalThis.gc(); return process.memoryUsage().heapUsed / 2 ** 20; };
+        const properties = Object.fromEntries(Array.from({ length: texts ? 10 : 2_000 }, (_, index) => ["p" + index, { type: "string" }]));
+        const before = used();
+        for (let number = 0; number < 300; number += 1) {
+          const list = () => [{ name: "large_" + number, description: String(number).repeat(texts ? 300_000 : 1), inputSchema: { type: "object", properties } }];
+          convert(list(), { to: "gemini" });
+          convert(list(), { to: "gemini" });
+        }
+        console.log(used() - before);
+      `;
+      for (const what of ["texts", "values"]) {
+        const args = ["--expose-gc", "--input-type=module", "-e", program, what];
+        assert.ok(Number(execFileSync(process.execPath, args, { encoding: "utf8" })) < 200, what);
+      }
     });
   });
 

@@ -1,12 +1,14 @@
-// Conversions that are kept: a program converts the same tools for every request that it sends.
+// The cache of conversions: a program converts the same tools for every request that it sends.
 //
 // What a list gave is kept from its second conversion on, beside a copy of the list, which whatever comes later is compared with. Callers
 // get copies, and never what is kept.
 
 import type { Json } from "./index.js";
 
-/** How many values are kept, of lists and of what they gave: about 64 MB of them. Half of it is dropped at once, the half that was not used for longest. */
-const VALUES = 800_000;
+/** How many bytes of lists and of what they gave are kept, roughly. Half of it is evicted at once, the half that was not used for longest. */
+const BYTES = 64 << 20;
+/** What a value takes beside its text. */
+const BYTES_OF_A_VALUE = 80;
 /** How many lists are remembered that were converted once; the older half of them goes at once. */
 const ONCE = 8_192;
 /** Longer keys are not worth it. */
@@ -18,7 +20,7 @@ interface Conversion {
   tools: Json;
   answer: Json;
   leftOut: string | undefined;
-  values: number;
+  bytes: number;
 }
 
 /** What a list gave before, or `keep`, which takes what it gives now. */
@@ -28,17 +30,34 @@ let once = new Set<string>();
 let onceBefore = new Set<string>();
 let young = new Map<string, Conversion>();
 let old = new Map<string, Conversion>();
-let youngValues = 0;
+let youngBytes = 0;
 
 /** Looks for an earlier conversion; undefined where there is nothing to be known of it. `options` are JSON. */
 export function find(tools: unknown, options: string): Known | undefined {
+  try {
+    return found(tools, options);
+  } catch {
+    // Code of the list's own, which throws; the conversion says what is wrong.
+    return undefined;
+  }
+}
+
+function found(tools: unknown, options: string): Known | undefined {
   const key = keyOf(tools, options);
   if (key === undefined) return undefined;
   const conversion = young.get(key) ?? old.get(key);
+  const isOnce = once.has(key) || onceBefore.has(key);
   if (conversion !== undefined) {
     if (old.delete(key)) put(key, conversion);
     if (isSame(conversion.tools, tools)) return { answer: copied(conversion.answer), leftOut: conversion.leftOut };
-  } else if (!once.has(key) && !onceBefore.has(key)) {
+    // Lists with one key that take turns are not copied every time.
+    if (isOnce) {
+      once.delete(key);
+      onceBefore.delete(key);
+      return undefined;
+    }
+  }
+  if (!isOnce) {
     if (once.size >= ONCE / 2) [once, onceBefore] = [new Set(), once];
     once.add(key);
     return undefined;
@@ -50,51 +69,56 @@ export function find(tools: unknown, options: string): Known | undefined {
     tools: own,
     keep(answer, leftOut) {
       const kept = plain.copy(answer, 0);
-      if (kept !== undefined) put(key, { tools: own, answer: kept, leftOut, values: plain.values });
+      if (kept !== undefined) put(key, { tools: own, answer: kept, leftOut, bytes: plain.bytes });
     },
   };
 }
 
-/** What tells most lists apart at a glance; undefined for what is no list of named tools. */
+/** What tells most lists apart at a glance: options, and how long the tools' names and descriptions are. Undefined for what is no list of named tools. */
 function keyOf(tools: unknown, options: string): string | undefined {
   if (!Array.isArray(tools) || tools.length === 0) return undefined;
-  const [first, last] = [nameOf(tools[0]), nameOf(tools[tools.length - 1])];
-  if (first === undefined || last === undefined) return undefined;
-  const key = `${String(tools.length)} ${first} ${last} ${options}`;
+  let [first, lengths] = ["", 0];
+  for (let index = 0; index < tools.length; index += 1) {
+    const tool: unknown = tools[index];
+    if (typeof tool !== "object" || tool === null || !("name" in tool) || typeof tool.name !== "string") return undefined;
+    if (index === 0) first = tool.name;
+    const described = "description" in tool && typeof tool.description === "string" ? tool.description.length : -1;
+    lengths = (lengths * 31 + tool.name.length * 7 + described) | 0;
+  }
+  const key = `${String(tools.length)} ${String(lengths)} ${first} ${options}`;
   return key.length > KEY ? undefined : key;
 }
 
-function nameOf(tool: unknown): string | undefined {
-  if (typeof tool !== "object" || tool === null || !("name" in tool)) return undefined;
-  return typeof tool.name === "string" ? tool.name : undefined;
-}
-
 function put(key: string, conversion: Conversion): void {
-  if (conversion.values > VALUES / 2) return;
-  youngValues -= young.get(key)?.values ?? 0;
-  if (youngValues + conversion.values > VALUES / 2) {
+  if (conversion.bytes > BYTES / 2) return;
+  youngBytes -= young.get(key)?.bytes ?? 0;
+  if (youngBytes + conversion.bytes > BYTES / 2) {
     old = young;
     young = new Map();
-    youngValues = 0;
+    youngBytes = 0;
   }
   young.set(key, conversion);
-  youngValues += conversion.values;
+  youngBytes += conversion.bytes;
 }
 
 /** Copies what comes from outside, and counts. */
 class Plain {
-  values = 0;
+  bytes = 0;
 
   /** A copy of what JSON holds; undefined where something else is in it, or a name that objects give a meaning to. */
   copy(given: unknown, depth: number): Json | undefined {
-    this.values += 1;
-    if (typeof given === "string" || typeof given === "boolean" || given === null) return given;
+    this.bytes += BYTES_OF_A_VALUE;
+    if (typeof given === "string") {
+      this.bytes += given.length;
+      return given;
+    }
+    if (typeof given === "boolean" || given === null) return given;
     if (typeof given === "number") return Number.isFinite(given) && !Object.is(given, -0) ? given : undefined;
     if (typeof given !== "object" || depth >= DEPTH || !isPlain(given)) return undefined;
     if (Array.isArray(given)) {
       const items: Json[] = [];
-      for (const item of given) {
-        const own = this.copy(item, depth + 1);
+      for (let index = 0; index < given.length; index += 1) {
+        const own = this.copy(given[index], depth + 1);
         if (own === undefined) return undefined;
         items.push(own);
       }
@@ -102,6 +126,7 @@ class Plain {
     }
     const members: Record<string, Json> = {};
     for (const [name, value] of Object.entries(given)) {
+      this.bytes += name.length;
       const own = name === "__proto__" ? undefined : this.copy(value, depth + 1);
       if (own === undefined) return undefined;
       members[name] = own;
