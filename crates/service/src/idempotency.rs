@@ -6,7 +6,7 @@
 //!
 //! Answers are kept for ten minutes where the tools ran or may have run: all of 2xx, and those of 5xx that are not marked
 //! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again. Where there is no
-//! room for all answers, the keys stay: such a request is refused, and does not run again.
+//! room for all answers, the keys stay, the latest 200,000 of them: such a request is refused, and does not run again.
 
 mod spent;
 
@@ -20,7 +20,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use self::spent::SpentKeys;
+use self::spent::{SpentKeys, Use};
 use crate::errors::{ApiError, NotRun, code, collected, media_type};
 use gateway_runtime::digest::digest_of;
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
@@ -164,17 +164,14 @@ impl Idempotency {
         }
         if let Some(entry) = kept.entries.get(&key.name) {
             if entry.digest != key.digest {
-                let message = "this Idempotency-Key was used for another request";
-                return Err(ApiError::new(
-                    StatusCode::UNPROCESSABLE_ENTITY,
-                    code::IDEMPOTENCY_CONFLICT,
-                    message,
-                ));
+                return Err(used_otherwise());
             }
             return Ok(Entered::Later(entry.state.clone()));
         }
-        if kept.spent.contains(&key.name, KEPT_FOR, now) {
-            return Err(ran_already("its answer had to make room for others"));
+        match kept.spent.use_of(&key.name, &key.digest, KEPT_FOR, now) {
+            Some(Use::Same) => return Err(ran_already("its answer had to make room for others")),
+            Some(Use::Other) => return Err(used_otherwise()),
+            None => {}
         }
         kept.make_room(0, now);
         if kept.entries.len() >= ENTRIES {
@@ -208,8 +205,8 @@ impl Kept {
     fn make_room(&mut self, bytes: usize, now: Instant) {
         if !self.entries.has_room(bytes) {
             self.entries.retain(|_, entry| !entry.is_too_old(now));
-            for (name, _) in self.entries.make_room(bytes, |entry| !entry.is_running()) {
-                self.spent.add(&name, now);
+            for (name, entry) in self.entries.make_room(bytes, |entry| !entry.is_running()) {
+                self.spent.add(&name, &entry.digest, entry.since);
             }
         }
     }
@@ -255,8 +252,9 @@ impl Task {
                 entry.since = Instant::now();
                 kept.entries.resize(&self.name, bytes);
             }
+            // While the entries are locked: what is weighed is no longer running, and may be evicted.
+            self.sender.send_replace(state);
         }
-        self.sender.send_replace(state);
         Response::from_parts(parts, Body::from(body))
     }
 }
@@ -273,6 +271,11 @@ impl Drop for Task {
 fn replayed(mut response: Response) -> Response {
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     response
+}
+
+fn used_otherwise() -> ApiError {
+    let message = "this Idempotency-Key was used for another request";
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code::IDEMPOTENCY_CONFLICT, message)
 }
 
 fn ran_already(but: &str) -> ApiError {
@@ -421,6 +424,8 @@ mod tests {
         }
         let error = shared.run(key("a", "k", ""), counted(&count, StatusCode::OK)).await.unwrap_err();
         assert_eq!((error.status, error.code), (StatusCode::CONFLICT, code::IDEMPOTENCY_CONFLICT));
+        let error = shared.run(key("a", "k", "other"), counted(&count, StatusCode::OK)).await.unwrap_err();
+        assert_eq!(error.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 

@@ -4,47 +4,80 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::time::{Duration, Instant};
 
-/// How many keys are remembered, at about 50 bytes each.
+/// How many keys are remembered, at about 60 bytes each.
 const MOST: usize = 200_000;
 
-/// Remembers for a while that a key was used, and not for what.
+/// Remembers for a while that keys were used.
 #[derive(Debug, Default)]
 pub(super) struct SpentKeys {
     hasher: RandomState,
-    /// When each was given up, by its hash: nobody outside can choose two keys of one hash.
-    since: HashMap<u64, Instant>,
-    /// The same, the oldest first.
-    order: VecDeque<(u64, Instant)>,
+    /// By the hash of the key: nobody outside can choose two keys of one hash.
+    used: HashMap<u64, Spent>,
+    /// The hashes, in the order in which their answers went away.
+    order: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Spent {
+    /// The hash of the request.
+    request: u64,
+    /// When it ran.
+    since: Instant,
+    /// How often it is in the order.
+    places: u32,
+}
+
+/// What a key was used for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// The same request.
+    Same,
+    Other,
 }
 
 impl SpentKeys {
-    /// Remembers a key from now on. The oldest one is forgotten where there are too many.
-    pub(super) fn add(&mut self, key: &impl Hash, now: Instant) {
+    /// Remembers a key and its request, which ran at `since`. The key that is remembered for longest is forgotten where there are too many.
+    pub(super) fn add(&mut self, key: &impl Hash, request: &impl Hash, since: Instant) {
         if self.order.len() >= MOST {
             self.forget_oldest();
         }
-        let hash = self.hasher.hash_one(key);
-        self.since.insert(hash, now);
-        self.order.push_back((hash, now));
+        let (hash, request) = (self.hasher.hash_one(key), self.hasher.hash_one(request));
+        let places = self.used.get(&hash).map_or(1, |before| before.places + 1);
+        self.used.insert(hash, Spent { request, since, places });
+        self.order.push_back(hash);
     }
 
-    /// Whether a key was given up less than `kept_for` ago.
-    pub(super) fn contains(&mut self, key: &impl Hash, kept_for: Duration, now: Instant) -> bool {
-        while self.order.front().is_some_and(|(_, since)| now.saturating_duration_since(*since) >= kept_for) {
+    /// What a key was used for less than `kept_for` ago.
+    pub(super) fn use_of(
+        &mut self,
+        key: &impl Hash,
+        request: &impl Hash,
+        kept_for: Duration,
+        now: Instant,
+    ) -> Option<Use> {
+        let is_old = |spent: &Spent| now.saturating_duration_since(spent.since) >= kept_for;
+        while self.order.front().is_some_and(|hash| self.used.get(hash).is_none_or(is_old)) {
             self.forget_oldest();
         }
-        if self.order.is_empty() && self.order.capacity() > 0 {
-            // What a burst took is given back.
-            (self.since, self.order) = (HashMap::new(), VecDeque::new());
+        if self.order.is_empty() {
+            if self.order.capacity() > 0 {
+                // What a burst took is given back.
+                (self.used, self.order) = (HashMap::new(), VecDeque::new());
+            }
+            return None;
         }
-        !self.since.is_empty() && self.since.contains_key(&self.hasher.hash_one(key))
+        let spent = self.used.get(&self.hasher.hash_one(key)).filter(|spent| !is_old(spent))?;
+        Some(if spent.request == self.hasher.hash_one(request) { Use::Same } else { Use::Other })
     }
 
     fn forget_oldest(&mut self) {
-        let Some((hash, since)) = self.order.pop_front() else { return };
+        let Some(hash) = self.order.pop_front() else { return };
         // A key that was used once more after its time is in the order twice.
-        if self.since.get(&hash) == Some(&since) {
-            self.since.remove(&hash);
+        match self.used.get_mut(&hash) {
+            Some(spent) if spent.places > 1 => spent.places -= 1,
+            _ => {
+                self.used.remove(&hash);
+            }
         }
     }
 }
@@ -55,33 +88,58 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_mins(1);
 
-    #[test]
-    fn keys_are_remembered_for_a_while() {
-        let (mut spent, start) = (SpentKeys::default(), Instant::now());
-        spent.add(&"a", start);
-        spent.add(&"b", start + MINUTE / 2);
-        assert!(spent.contains(&"a", MINUTE, start) && !spent.contains(&"c", MINUTE, start));
-        assert!(!spent.contains(&"a", MINUTE, start + MINUTE));
-        assert!(spent.contains(&"b", MINUTE, start + MINUTE));
-        assert!(!spent.contains(&"b", MINUTE, start + 2 * MINUTE));
-        assert_eq!((spent.since.capacity(), spent.order.capacity()), (0, 0));
+    #[track_caller]
+    fn check(spent: &mut SpentKeys, key: &str, now: Instant, expected: Option<Use>) {
+        assert_eq!(spent.use_of(&key, &"request", MINUTE, now), expected);
     }
 
     #[test]
-    fn a_key_that_is_given_up_again_is_remembered_from_then_on() {
+    fn keys_are_remembered_for_a_while() {
         let (mut spent, start) = (SpentKeys::default(), Instant::now());
-        spent.add(&"a", start);
-        spent.add(&"a", start + MINUTE / 2);
-        assert!(spent.contains(&"a", MINUTE, start + MINUTE));
+        spent.add(&"a", &"request", start);
+        spent.add(&"b", &"request", start + MINUTE / 2);
+        check(&mut spent, "a", start, Some(Use::Same));
+        check(&mut spent, "c", start, None);
+        check(&mut spent, "a", start + MINUTE, None);
+        check(&mut spent, "b", start + MINUTE, Some(Use::Same));
+        check(&mut spent, "b", start + 2 * MINUTE, None);
+        assert_eq!((spent.used.capacity(), spent.order.capacity()), (0, 0));
+    }
+
+    #[test]
+    fn keys_are_too_old_by_when_they_ran_and_not_by_when_their_answers_went_away() {
+        let (mut spent, start) = (SpentKeys::default(), Instant::now());
+        spent.add(&"late", &"request", start + MINUTE / 2);
+        spent.add(&"early", &"request", start);
+        check(&mut spent, "early", start + MINUTE, None);
+        check(&mut spent, "late", start + MINUTE, Some(Use::Same));
+    }
+
+    #[test]
+    fn another_request_with_the_key_is_told_apart() {
+        let (mut spent, now) = (SpentKeys::default(), Instant::now());
+        spent.add(&"a", &"another request", now);
+        check(&mut spent, "a", now, Some(Use::Other));
+    }
+
+    #[test]
+    fn a_key_that_is_spent_again_is_remembered_from_then_on() {
+        let (mut spent, start) = (SpentKeys::default(), Instant::now());
+        spent.add(&"a", &"request", start);
+        spent.add(&"a", &"request", start + MINUTE / 2);
+        check(&mut spent, "a", start + MINUTE, Some(Use::Same));
+        check(&mut spent, "a", start + 2 * MINUTE, None);
+        assert!(spent.used.is_empty() && spent.order.is_empty());
     }
 
     #[test]
     fn the_oldest_are_forgotten_first() {
         let (mut spent, now) = (SpentKeys::default(), Instant::now());
         for key in 0..=MOST {
-            spent.add(&key, now);
+            spent.add(&key, &"request", now);
         }
-        assert_eq!((spent.since.len(), spent.order.len()), (MOST, MOST));
-        assert!(!spent.contains(&0_usize, MINUTE, now) && spent.contains(&1_usize, MINUTE, now));
+        assert_eq!((spent.used.len(), spent.order.len()), (MOST, MOST));
+        assert_eq!(spent.use_of(&0_usize, &"request", MINUTE, now), None);
+        assert_eq!(spent.use_of(&1_usize, &"request", MINUTE, now), Some(Use::Same));
     }
 }
