@@ -134,6 +134,8 @@ def judge_interfaces(target, update):
         elif update:
             committed.parent.mkdir(exist_ok=True)
             committed.write_text("".join(f"{line}\n" for line in [f"version {version}", *lines]))
+        elif said != f"version {version}":
+            status = fail(f"the interface of {name} is that of {said}, and this is {version}: run scripts/semver --update")
         elif gone or new:
             print("\n".join(difflib.unified_diff(before, lines, "committed", "now", lineterm="", n=0)))
             kind = "a break" if gone else "an addition"
