@@ -89,7 +89,7 @@ export class ForbiddenError extends GatewayHttpError {}
 export class OverloadedError extends GatewayHttpError {}
 /** `RESULT_DROPPED`: the tool ran, but there was no room for its result. */
 export class ResultDroppedError extends GatewayHttpError {}
-/** `IDEMPOTENCY_CONFLICT`: the same key with another request, or an answer that was too long to keep. */
+/** `IDEMPOTENCY_CONFLICT`: the key was used for another request, or for one that ran and whose answer could not be kept. */
 export class IdempotencyConflictError extends GatewayHttpError {}
 /** `TOOL_DENIED`: the policy, or somebody who was asked, denies the call. */
 export class ToolDeniedError extends GatewayHttpError {}

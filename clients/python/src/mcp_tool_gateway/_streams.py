@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any
@@ -77,7 +78,12 @@ def of_chunks(chunks: list[Any]) -> Any:
 
 
 def has_calls(given: Any) -> bool:
-    """Whether what is sent is a list with calls in it. Messages, replies and chunks have their calls deeper, so a list of these is none."""
+    """Whether what is sent is a list with calls in it, or the text of one. Messages, replies and chunks have their calls deeper, so a list of these is none."""
+    if isinstance(given, (str, bytes, bytearray)) and given.lstrip()[:1] in ("[", b"["):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return False
     return isinstance(given, list) and any(is_call(item) for item in given)
 
 

@@ -215,7 +215,7 @@ class ResultDroppedError(GatewayHttpError):
 
 
 class IdempotencyConflictError(GatewayHttpError):
-    """The key was used for another request, or its answer was too long to keep."""
+    """The key was used for another request, or for one that ran and whose answer could not be kept."""
 
 
 class ToolDeniedError(GatewayHttpError):

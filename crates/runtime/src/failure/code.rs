@@ -63,7 +63,7 @@ codes! {
     OVERLOADED;
     /// The tool ran, but there was no room for its result.
     RESULT_DROPPED;
-    /// The `Idempotency-Key` was used for another request.
+    /// The `Idempotency-Key` was used for another request, or for one that ran and whose answer could not be kept.
     IDEMPOTENCY_CONFLICT;
     /// The policy, or somebody who was asked, denies the call; it did not run.
     TOOL_DENIED;

@@ -58,7 +58,7 @@ pub(super) const COMPLETIONS: Route = route(
         "The request is not sound, or the model's API refuses it.",
         &["context_length_exceeded", "VALIDATION_ERROR", "PERSONAL_DATA"],
     ),
-    error(404, "No model has this name, here or at its API.", &["model_not_found"]),
+    error(404, "No model has this name; an API that does not know its model has a code of its own, or none.", &["model_not_found"]),
     error(
         413,
         "The body is too large, or the conversation is too long for the model.",
