@@ -119,6 +119,8 @@ def case_execute_of_a_list_of_calls_gives_a_list(client: GatewayClient) -> None:
             results = client.execute(provider, several, server="default")
             assert [result["structuredContent"]["result"] for result in results] == [42] * len(several), (provider, several)
         assert client.execute(provider, call, server="default")["structuredContent"]["result"] == 42
+    for text in (json.dumps([ADD]), json.dumps([ADD]).encode()):
+        assert [result["structuredContent"]["result"] for result in client.execute("gemini", text, server="default")] == [42]
     # What surrounds calls is not one of them.
     content = [{"type": "text", "text": "adding"}, calls["anthropic"]]
     assert len(client.execute("anthropic", content, server="default")) == 1

@@ -37,6 +37,9 @@ def stream_in(reply: Any) -> Any:
 def of_source(reply: Any) -> Any:
     """A reply as JSON; of a stream, the list of its chunks."""
     reply = stream_in(reply)
+    if isinstance(reply, (bytes, bytearray)):
+        # The body of a reply as it came.
+        return bytes(reply).decode("utf-8", "replace")
     if isinstance(reply, AsyncIterable):
         raise InvalidRequestError("an asynchronous stream can only be read by AsyncGatewayClient")
     if is_manager(reply):
@@ -79,7 +82,7 @@ def of_chunks(chunks: list[Any]) -> Any:
 
 def has_calls(given: Any) -> bool:
     """Whether what is sent is a list with calls in it, or the text of one. Messages, replies and chunks have their calls deeper, so a list of these is none."""
-    if isinstance(given, (str, bytes, bytearray)) and given.lstrip()[:1] in ("[", b"["):
+    if isinstance(given, str) and given.lstrip().startswith("["):
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):
