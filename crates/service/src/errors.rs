@@ -17,6 +17,9 @@ use gateway_runtime::questions::attributed_error;
 
 pub(crate) use gateway_runtime::failure::code;
 
+/// Error bodies up to this size are read once more, for the correlation id and for other shapes of errors.
+pub(crate) const ERROR_BODY: u64 = 1 << 20;
+
 /// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
 /// response.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ mod gateway;
 mod guard;
 mod idempotency;
 mod metrics;
+mod openai_errors;
 mod openapi;
 mod progress;
 mod request_ids;

@@ -10,13 +10,15 @@ use std::sync::{Arc, LazyLock, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyString};
 
-use crate::Omitted;
 use crate::plain::{CollectorPause, Template, is_plain};
 
 /// How many bytes of lists and of what they gave are kept, roughly. Half of it is evicted at once, the half that was not used for longest.
 const BYTES: usize = 64 << 20;
 /// How many lists are remembered that were converted once; the older half of them goes at once.
 const ONCE: usize = 16_384;
+
+/// What a conversion left out: which tool, and why.
+pub(crate) type Omitted = Vec<(String, String)>;
 
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 

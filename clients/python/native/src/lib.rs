@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use serde_json::Value;
 
 use error::{EngineError, raised};
-use kept::Known;
+use kept::{Known, Omitted};
 use plain::CollectorPause;
 use read::{BigNumbers, Fault, read};
 use write::Writer;
@@ -24,9 +24,6 @@ use write::Writer;
 // Values are many small pieces, which are made and dropped in a fifth less time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// What a conversion left out: which tool, and why.
-type Omitted = Vec<(String, String)>;
 
 /// The engine in process. Use it through `mcp_tool_gateway.engine`, which has types and words.
 // Containers of Python are walked by references that they lend, which another thread must not take away.

@@ -6,8 +6,7 @@ use http::header;
 use hyper::body::Body as _;
 use serde_json::Value;
 
-use super::ERROR_BODY;
-use crate::errors::collected;
+use crate::errors::{ERROR_BODY, collected};
 
 /// Whether callers of a path expect that shape.
 pub(super) fn is_expected(path: &str) -> bool {

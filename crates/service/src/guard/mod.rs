@@ -12,7 +12,6 @@ mod cors;
 mod hosts;
 mod keys;
 mod linger;
-pub(crate) mod openai_errors;
 mod rate;
 mod unknown;
 
@@ -32,9 +31,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::connections::Link;
 use crate::counted::{count_body, needs_counting};
-use crate::errors::{ApiError, code, collected, media_type};
+use crate::errors::{ApiError, ERROR_BODY, code, collected, media_type};
 use crate::gateway::Gateway;
 use crate::metrics::RouteIndex;
+use crate::openai_errors;
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::request_ids::{context_of, write_ids};
 use crate::routes;
@@ -49,9 +49,6 @@ use unknown::{PARAMETERS_UNKNOWN, UnknownParameters};
 
 /// Longer paths are cut in the log.
 const LOGGED_PATH: usize = 200;
-
-/// Error bodies up to this size get the correlation id.
-const ERROR_BODY: u64 = 1 << 20;
 
 /// Stands in front of the routes.
 #[derive(Debug)]

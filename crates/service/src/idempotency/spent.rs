@@ -28,7 +28,7 @@ struct Spent {
 }
 
 /// What a key was used for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// The same request.
     Same,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::route::Content;
 use super::table::ROUTES;
-use crate::guard::openai_errors;
+use crate::openai_errors;
 
 /// A status, what it means, and the words that it comes with.
 pub(super) type StatusRow = (u16, &'static str, &'static [&'static str]);

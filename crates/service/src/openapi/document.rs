@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::codes::{EVERYWHERE, WITH_BODY, describe_codes};
 use super::route::{Access, Answer, Body, Content, Kind, Location, Parameter, Route};
 use super::table::ROUTES;
-use crate::guard::openai_errors;
+use crate::openai_errors;
 
 /// The schemas that routes refer to.
 const COMPONENTS: &str = include_str!("components.json");

@@ -6,8 +6,7 @@ use http::header;
 use hyper::body::Body as _;
 use serde_json::{Value, json};
 
-use super::ERROR_BODY;
-use crate::errors::collected;
+use crate::errors::{ERROR_BODY, collected};
 
 /// Where clients ask whose base URL lacks `/v1`.
 const WITHOUT_VERSION: &str = "/chat/completions";
@@ -18,12 +17,12 @@ pub(crate) fn is_expected(path: &str) -> bool {
 }
 
 /// What to do about a path that is none; empty if nobody knows.
-pub(super) fn hint(path: &str) -> &'static str {
+pub(crate) fn hint(path: &str) -> &'static str {
     if path == WITHOUT_VERSION { "; the base URL of an OpenAI client ends in /v1 here" } else { "" }
 }
 
 /// The same error, with its words and its code in an object under `error`. Errors that have that shape stay as they are.
-pub(super) async fn reshaped(response: Response) -> Response {
+pub(crate) async fn reshaped(response: Response) -> Response {
     if response.body().size_hint().exact().is_none_or(|size| size > ERROR_BODY) {
         return response;
     }
