@@ -50,9 +50,13 @@ async function note(name, dialect, form, work) {
   figures.set(key, [...(figures.get(key) ?? []), rate]);
 }
 
-async function each(convert) {
+// As a program does that converts its own tools for every request.
+const ten = "object, each list ten times in a row";
+const tenTimes = (all) => all.flatMap((list) => Array(10).fill(list));
+
+async function each(convert, given = tools) {
   let done = 0;
-  for (const tool of tools) {
+  for (const tool of given) {
     try { await convert(tool); done += 1; } catch { /* refused: counts for nothing */ }
   }
   return done;
@@ -77,15 +81,18 @@ for (let round = 0; round < Number(rounds); round += 1) {
   for (const [name, [dialect, convert]] of Object.entries(others)) {
     await note(name, dialect, "object", () => each(convert));
     await note(name, dialect, "text", () => eachText(convert));
+    await note(name, dialect, ten, () => each(convert, tenTimes(lists).flat()));
   }
   await note("AI SDK, Google (a list a request)", "(schemas as they are)", "object", async () => { for (const list of lists) await request(list); return tools.length; });
   // Lists that nobody has converted before: the engine keeps what it is given again.
   const renamed = (tool) => ({ ...tool, name: `${tool.name}_${round}` });
   const fresh = lists.map((list) => [...list.slice(0, -1), renamed(list.at(-1))]);
+  const last = lists.map((list) => [renamed(list[0]), ...list.slice(1)]);
   const alone = tools.map((tool) => [renamed(tool)]);
   for (const to of dialects) {
     const converted = (all) => { for (const list of all) engine.convert(list, { to, ...quiet }); return tools.length; };
     await note("ours, a list a call, first", to, "object", () => converted(fresh));
+    await note("ours, a list a call", to, ten, () => 10 * converted(tenTimes(last)));
     await note("ours, a tool a call, first", to, "object", () => converted(alone));
     converted(lists);
     converted(lists);

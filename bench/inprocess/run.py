@@ -75,8 +75,9 @@ def node_figures(arguments, tools):
     shutil.rmtree(package, ignore_errors=True)
     package.mkdir()
     source = ROOT / "clients/typescript/src"
-    shutil.copytree(source / "engine", package / "src/engine")
-    for name in ("compatibility.ts", "platform.ts"):
+    for name in ("engine", "generated"):
+        shutil.copytree(source / name, package / "src" / name)
+    for name in ("compatibility.ts", "errors.ts", "platform.ts"):
         shutil.copy(source / name, package / "src")
     (package / "package.json").write_text('{"type": "module"}')
     options = ["--target", "es2022", "--module", "nodenext", "--strict", "--types", "node", "--rootDir", "src", "--outDir", "dist"]

@@ -12,10 +12,13 @@ use pyo3::types::{PyDict, PyInt, PyList, PyString};
 
 use crate::plain::{CollectorPause, Template, is_plain};
 
-/// How many bytes of lists and of what they gave are kept, roughly. Half of it is evicted at once, the half that was not used for longest.
+/// How many bytes of lists and of what they gave are kept, roughly. Where there are more, an eighth is evicted: what was not used for longest.
 const BYTES: usize = 64 << 20;
 /// How many lists are remembered that were converted once; the older half of them goes at once.
 const ONCE: usize = 16_384;
+
+/// Of so many tools a key knows something.
+const LOOKED_AT: usize = 16;
 
 /// What a conversion left out: which tool, and why.
 pub(crate) type Omitted = Vec<(String, String)>;
@@ -28,12 +31,11 @@ struct Kept {
     once: HashSet<u64>,
     /// The same, of those before.
     once_before: HashSet<u64>,
-    /// What was used lately.
-    young: HashMap<u64, Conversion>,
-    /// What was used before, and not since.
-    old: HashMap<u64, Conversion>,
-    /// Bytes of `young`.
+    conversions: HashMap<u64, Conversion>,
+    /// Bytes of `conversions`.
     bytes: usize,
+    /// Counts uses.
+    clock: u64,
     hasher: RandomState,
 }
 
@@ -42,6 +44,8 @@ struct Conversion {
     options: Template,
     answer: Arc<Template>,
     omitted: Omitted,
+    /// When it was used last.
+    used: u64,
 }
 
 impl Conversion {
@@ -90,28 +94,41 @@ enum Found {
 }
 
 fn look_up(tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<Found> {
-    let (found, evicted) = {
-        // Whoever cannot have the cache at once goes without.
-        let mut kept = KEPT.try_lock().ok()?;
-        let key = key_of(&kept.hasher, tools, options)?;
-        // What is used is young again, unless something newer has its key.
-        let evicted = match kept.old.remove(&key) {
-            Some(conversion) if !kept.young.contains_key(&key) => kept.insert(key, conversion),
-            older => older.into_iter().collect(),
-        };
-        (kept.found(key, tools, options), evicted)
-    };
-    // Only now, as the cache is no longer locked.
-    drop(evicted);
-    found
+    // Whoever cannot have the cache at once goes without.
+    let mut kept = KEPT.try_lock().ok()?;
+    let key = key_of(&kept.hasher, tools, options)?;
+    let is_once = kept.once.contains(&key) || kept.once_before.contains(&key);
+    kept.clock += 1;
+    let clock = kept.clock;
+    if let Some(conversion) = kept.conversions.get_mut(&key) {
+        if conversion.tools.is_same(tools) && conversion.options.is_same(options) {
+            conversion.used = clock;
+            return Some(Found::Answer(Arc::clone(&conversion.answer), conversion.omitted.clone()));
+        }
+        // Lists with one key that take turns are not copied every time.
+        if is_once {
+            kept.once.remove(&key);
+            kept.once_before.remove(&key);
+            return None;
+        }
+    }
+    if is_once {
+        return Some(Found::Once(key));
+    }
+    if kept.once.len() >= ONCE / 2 {
+        kept.once_before = std::mem::take(&mut kept.once);
+    }
+    kept.once.insert(key);
+    None
 }
 
-/// What tells most lists apart at a glance: options, and the tools' names and how long their descriptions are. `None` for what is no list
+/// What tells most lists apart at a glance: options, and of some tools the name and how long the description is. `None` for what is no list
 /// of named tools.
 fn key_of(hasher: &RandomState, tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<u64> {
     let list = tools.cast_exact::<PyList>().ok().filter(|list| !list.is_empty())?;
     let mut hash = hasher.build_hasher();
-    for tool in list {
+    list.len().hash(&mut hash);
+    for tool in list.iter().step_by(list.len() / LOOKED_AT + 1) {
         let tool = tool.cast_into_exact::<PyDict>().ok()?;
         let text = |name| tool.get_item(name).ok().flatten()?.cast_into_exact::<PyString>().ok();
         text(pyo3::intern!(tools.py(), "name"))?.hash().ok()?.hash(&mut hash);
@@ -130,7 +147,8 @@ impl Place {
     pub(crate) fn keep(self, answer: &Bound<'_, PyAny>, omitted: &Omitted) -> PyResult<()> {
         let Some(answer) = Template::new(answer)? else { return Ok(()) };
         let Self { key, tools, options } = self;
-        let conversion = Conversion { tools, options, answer: Arc::new(answer), omitted: omitted.clone() };
+        let omitted = omitted.clone();
+        let conversion = Conversion { tools, options, answer: Arc::new(answer), omitted, used: 0 };
         let evicted = match KEPT.try_lock() {
             Ok(mut kept) => kept.insert(key, conversion),
             Err(_) => vec![conversion],
@@ -142,46 +160,26 @@ impl Place {
 }
 
 impl Kept {
-    fn found(&mut self, key: u64, tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<Found> {
-        let is_once = self.once.contains(&key) || self.once_before.contains(&key);
-        if let Some(conversion) = self.young.get(&key) {
-            if conversion.tools.is_same(tools) && conversion.options.is_same(options) {
-                let answer = Arc::clone(&conversion.answer);
-                return Some(Found::Answer(answer, conversion.omitted.clone()));
+    /// Keeps a conversion, and gives what had to make room.
+    fn insert(&mut self, key: u64, mut conversion: Conversion) -> Vec<Conversion> {
+        self.clock += 1;
+        conversion.used = self.clock;
+        self.bytes += conversion.bytes();
+        let mut evicted: Vec<Conversion> = self.conversions.insert(key, conversion).into_iter().collect();
+        self.bytes -= evicted.iter().map(Conversion::bytes).sum::<usize>();
+        if self.bytes > BYTES {
+            let mut by_use: Vec<(u64, u64)> =
+                self.conversions.iter().map(|(key, one)| (one.used, *key)).collect();
+            by_use.sort_unstable();
+            for (_, key) in by_use {
+                if self.bytes <= BYTES - BYTES / 8 {
+                    break;
+                }
+                if let Some(conversion) = self.conversions.remove(&key) {
+                    self.bytes -= conversion.bytes();
+                    evicted.push(conversion);
+                }
             }
-            // Lists with one key that take turns are not copied every time.
-            if is_once {
-                self.once.remove(&key);
-                self.once_before.remove(&key);
-                return None;
-            }
-        }
-        if is_once {
-            return Some(Found::Once(key));
-        }
-        if self.once.len() >= ONCE / 2 {
-            self.once_before = std::mem::take(&mut self.once);
-        }
-        self.once.insert(key);
-        None
-    }
-
-    /// Puts a conversion among the young ones, and gives what had to make room.
-    fn insert(&mut self, key: u64, conversion: Conversion) -> Vec<Conversion> {
-        let bytes = conversion.bytes();
-        if bytes > BYTES / 2 {
-            return vec![conversion];
-        }
-        let mut evicted = Vec::new();
-        if self.bytes + bytes > BYTES / 2 {
-            let young = std::mem::take(&mut self.young);
-            evicted.extend(std::mem::replace(&mut self.old, young).into_values());
-            self.bytes = 0;
-        }
-        self.bytes += bytes;
-        if let Some(before) = self.young.insert(key, conversion) {
-            self.bytes -= before.bytes();
-            evicted.push(before);
         }
         evicted
     }

@@ -5,7 +5,7 @@
 
 import type { Json } from "./index.js";
 
-/** How many bytes of lists and of what they gave are kept, roughly. Half of it is evicted at once, the half that was not used for longest. */
+/** How many bytes of lists and of what they gave are kept, roughly. What was not used for longest makes room. */
 const BYTES = 64 << 20;
 /** What a value takes beside its text. */
 const BYTES_OF_A_VALUE = 80;
@@ -28,9 +28,9 @@ export type Known = { answer: Json; leftOut: string | undefined } | { tools: Jso
 
 let once = new Set<string>();
 let onceBefore = new Set<string>();
-let young = new Map<string, Conversion>();
-let old = new Map<string, Conversion>();
-let youngBytes = 0;
+/** By their keys; what was used last comes last. */
+const conversions = new Map<string, Conversion>();
+let bytes = 0;
 
 /** Looks for an earlier conversion; undefined where there is nothing to be known of it. `options` are JSON. */
 export function find(tools: unknown, options: string): Known | undefined {
@@ -45,11 +45,14 @@ export function find(tools: unknown, options: string): Known | undefined {
 function found(tools: unknown, options: string): Known | undefined {
   const key = keyOf(tools, options);
   if (key === undefined) return undefined;
-  const conversion = young.get(key) ?? old.get(key);
+  const conversion = conversions.get(key);
   const isOnce = once.has(key) || onceBefore.has(key);
   if (conversion !== undefined) {
-    if (old.delete(key)) put(key, conversion);
-    if (isSame(conversion.tools, tools)) return { answer: copied(conversion.answer), leftOut: conversion.leftOut };
+    if (isSame(conversion.tools, tools)) {
+      conversions.delete(key);
+      conversions.set(key, conversion);
+      return { answer: copied(conversion.answer), leftOut: conversion.leftOut };
+    }
     // Lists with one key that take turns are not copied every time.
     if (isOnce) {
       once.delete(key);
@@ -90,15 +93,18 @@ function keyOf(tools: unknown, options: string): string | undefined {
 }
 
 function put(key: string, conversion: Conversion): void {
-  if (conversion.bytes > BYTES / 2) return;
-  youngBytes -= young.get(key)?.bytes ?? 0;
-  if (youngBytes + conversion.bytes > BYTES / 2) {
-    old = young;
-    young = new Map();
-    youngBytes = 0;
+  evict(key);
+  conversions.set(key, conversion);
+  bytes += conversion.bytes;
+  for (const oldest of conversions.keys()) {
+    if (bytes <= BYTES) break;
+    evict(oldest);
   }
-  young.set(key, conversion);
-  youngBytes += conversion.bytes;
+}
+
+function evict(key: string): void {
+  bytes -= conversions.get(key)?.bytes ?? 0;
+  conversions.delete(key);
 }
 
 /** Copies what comes from outside, and counts. */
