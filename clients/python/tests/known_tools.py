@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def corpus_tools() -> list[Any]:
-    """What the servers in MCP_TOOL_GATEWAY_CORPUS list; nothing where that names no folder."""
+    """What the servers in MCP_TOOL_GATEWAY_CORPUS list; empty if it names no folder."""
     folder = os.environ.get("MCP_TOOL_GATEWAY_CORPUS")
     documents = [json.loads(file.read_bytes()) for file in sorted(Path(folder).glob("*.json"))] if folder else []
     return [tool for document in documents for tool in (document if isinstance(document, list) else document.get("tools", []))]

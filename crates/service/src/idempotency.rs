@@ -8,7 +8,7 @@
 //! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again. Where there is no
 //! room for all answers, the keys stay, the latest 200,000 of them: such a request is refused, and does not run again.
 
-mod spent;
+mod evicted_keys;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use self::spent::{SpentKeys, Use};
+use self::evicted_keys::{EvictedKeys, Use};
 use crate::errors::{ApiError, NotRun, code, collected, media_type};
 use gateway_runtime::digest::digest_of;
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
@@ -82,7 +82,7 @@ pub(crate) struct Idempotency {
 #[derive(Debug)]
 struct Kept {
     entries: Entries,
-    spent: SpentKeys,
+    evicted: EvictedKeys,
 }
 
 type Entries = LeastRecentlyUsed<Name, Entry>;
@@ -111,7 +111,7 @@ fn weight(answer: &http::Response<Bytes>) -> usize {
 
 impl Default for Idempotency {
     fn default() -> Self {
-        let kept = Kept { entries: LeastRecentlyUsed::new(ENTRIES, BYTES), spent: SpentKeys::default() };
+        let kept = Kept { entries: LeastRecentlyUsed::new(ENTRIES, BYTES), evicted: EvictedKeys::default() };
         Self { kept: Arc::new(Mutex::new(kept)), tasks: TaskTracker::new() }
     }
 }
@@ -168,7 +168,7 @@ impl Idempotency {
             }
             return Ok(Entered::Later(entry.state.clone()));
         }
-        match kept.spent.use_of(&key.name, &key.digest, KEPT_FOR, now) {
+        match kept.evicted.use_of(&key.name, &key.digest, KEPT_FOR, now) {
             Some(Use::Same) => return Err(ran_already("its answer had to make room for others")),
             Some(Use::Other) => return Err(used_otherwise()),
             None => {}
@@ -206,7 +206,7 @@ impl Kept {
         if !self.entries.has_room(bytes) {
             self.entries.retain(|_, entry| !entry.is_too_old(now));
             for (name, entry) in self.entries.make_room(bytes, |entry| !entry.is_running()) {
-                self.spent.add(&name, &entry.digest, entry.since);
+                self.evicted.add(&name, &entry.digest, entry.since);
             }
         }
     }

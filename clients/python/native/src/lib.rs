@@ -3,9 +3,9 @@
 //! Objects are read into the engine's values and written from them, without JSON text between. The interpreter is
 //! let go while the engine works.
 
+mod conversion_cache;
 mod error;
-mod kept;
-mod plain;
+mod plain_objects;
 mod read;
 mod stream;
 mod write;
@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use serde_json::Value;
 
+use conversion_cache::{Lookup, Omitted};
 use error::{EngineError, raised};
-use kept::{Known, Omitted};
-use plain::CollectorPause;
+use plain_objects::CollectorPause;
 use read::{BigNumbers, Fault, read};
 use write::Writer;
 
@@ -45,13 +45,13 @@ fn convert<'py>(
     tools: &Bound<'py, PyAny>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<(Bound<'py, PyAny>, Omitted)> {
-    match kept::find(tools, options)? {
-        Known::Answer(answer, omitted) => Ok((answer, omitted)),
-        Known::New => converted(py, tools, options),
-        Known::Again(place) => {
-            let (answer, omitted) = converted(py, place.tools.object(py), place.options.object(py).cast()?)?;
+    match conversion_cache::find(tools, options)? {
+        Lookup::Hit(answer, omitted) => Ok((answer, omitted)),
+        Lookup::Miss => converted(py, tools, options),
+        Lookup::Second(slot) => {
+            let (answer, omitted) = converted(py, slot.tools.object(py), slot.options.object(py).cast()?)?;
             let _pause = CollectorPause::new(py);
-            place.keep(&answer, &omitted)?;
+            slot.keep(&answer, &omitted)?;
             Ok((answer, omitted))
         }
     }

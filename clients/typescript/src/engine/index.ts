@@ -7,7 +7,7 @@
 
 import process from "node:process";
 
-import { find } from "./kept.js";
+import { find } from "./conversion_cache.js";
 import { EngineError, guarded, type NativeStream } from "./native.js";
 
 export { EngineError } from "./native.js";

@@ -10,7 +10,7 @@ const BYTES = 64 << 20;
 /** What a value takes beside its text. */
 const BYTES_OF_A_VALUE = 80;
 /** How many lists are remembered that were converted once; the older half of them goes at once. */
-const ONCE = 8_192;
+const SEEN = 8_192;
 /** Longer keys are not worth it. */
 const KEY = 1_000;
 /** The levels that JSON may have. */
@@ -24,16 +24,16 @@ interface Conversion {
 }
 
 /** What a list gave before, or `keep`, which takes what it gives now. */
-export type Known = { answer: Json; leftOut: string | undefined } | { tools: Json; keep(answer: Json, leftOut: string | undefined): void };
+export type Lookup = { answer: Json; leftOut: string | undefined } | { tools: Json; keep(answer: Json, leftOut: string | undefined): void };
 
-let once = new Set<string>();
-let onceBefore = new Set<string>();
+let seen = new Set<string>();
+let seenBefore = new Set<string>();
 /** By their keys; what was used last comes last. */
 const conversions = new Map<string, Conversion>();
 let bytes = 0;
 
 /** Looks for an earlier conversion; undefined where there is nothing to be known of it. `options` are JSON. */
-export function find(tools: unknown, options: string): Known | undefined {
+export function find(tools: unknown, options: string): Lookup | undefined {
   try {
     return found(tools, options);
   } catch {
@@ -42,11 +42,11 @@ export function find(tools: unknown, options: string): Known | undefined {
   }
 }
 
-function found(tools: unknown, options: string): Known | undefined {
+function found(tools: unknown, options: string): Lookup | undefined {
   const key = keyOf(tools, options);
   if (key === undefined) return undefined;
   const conversion = conversions.get(key);
-  const isOnce = once.has(key) || onceBefore.has(key);
+  const wasSeen = seen.has(key) || seenBefore.has(key);
   if (conversion !== undefined) {
     if (isSame(conversion.tools, tools)) {
       conversions.delete(key);
@@ -54,15 +54,15 @@ function found(tools: unknown, options: string): Known | undefined {
       return { answer: copied(conversion.answer), leftOut: conversion.leftOut };
     }
     // Lists with one key that take turns are not copied every time.
-    if (isOnce) {
-      once.delete(key);
-      onceBefore.delete(key);
+    if (wasSeen) {
+      seen.delete(key);
+      seenBefore.delete(key);
       return undefined;
     }
   }
-  if (!isOnce) {
-    if (once.size >= ONCE / 2) [once, onceBefore] = [new Set(), once];
-    once.add(key);
+  if (!wasSeen) {
+    if (seen.size >= SEEN / 2) [seen, seenBefore] = [new Set(), seen];
+    seen.add(key);
     return undefined;
   }
   const plain = new Plain();

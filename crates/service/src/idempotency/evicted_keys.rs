@@ -9,16 +9,16 @@ const MOST: usize = 200_000;
 
 /// Remembers for a while that keys were used.
 #[derive(Debug, Default)]
-pub(super) struct SpentKeys {
+pub(super) struct EvictedKeys {
     hasher: RandomState,
     /// By the hash of the key: nobody outside can choose two keys of one hash.
-    used: HashMap<u64, Spent>,
+    used: HashMap<u64, Evicted>,
     /// The hashes, in the order in which their answers went away.
     order: VecDeque<u64>,
 }
 
 #[derive(Debug)]
-struct Spent {
+struct Evicted {
     /// The hash of the request.
     request: u64,
     /// When it ran.
@@ -35,7 +35,7 @@ pub(super) enum Use {
     Other,
 }
 
-impl SpentKeys {
+impl EvictedKeys {
     /// Remembers a key and its request, which ran at `since`. The key that is remembered for longest is forgotten where there are too many.
     pub(super) fn add(&mut self, key: &impl Hash, request: &impl Hash, since: Instant) {
         if self.order.len() >= MOST {
@@ -43,7 +43,7 @@ impl SpentKeys {
         }
         let (hash, request) = (self.hasher.hash_one(key), self.hasher.hash_one(request));
         let places = self.used.get(&hash).map_or(1, |before| before.places + 1);
-        self.used.insert(hash, Spent { request, since, places });
+        self.used.insert(hash, Evicted { request, since, places });
         self.order.push_back(hash);
     }
 
@@ -55,7 +55,7 @@ impl SpentKeys {
         kept_for: Duration,
         now: Instant,
     ) -> Option<Use> {
-        let is_old = |spent: &Spent| now.saturating_duration_since(spent.since) >= kept_for;
+        let is_old = |evicted: &Evicted| now.saturating_duration_since(evicted.since) >= kept_for;
         while self.order.front().is_some_and(|hash| self.used.get(hash).is_none_or(is_old)) {
             self.forget_oldest();
         }
@@ -66,15 +66,15 @@ impl SpentKeys {
             }
             return None;
         }
-        let spent = self.used.get(&self.hasher.hash_one(key)).filter(|spent| !is_old(spent))?;
-        Some(if spent.request == self.hasher.hash_one(request) { Use::Same } else { Use::Other })
+        let evicted = self.used.get(&self.hasher.hash_one(key)).filter(|evicted| !is_old(evicted))?;
+        Some(if evicted.request == self.hasher.hash_one(request) { Use::Same } else { Use::Other })
     }
 
     fn forget_oldest(&mut self) {
         let Some(hash) = self.order.pop_front() else { return };
         // A key that was used once more after its time is in the order twice.
         match self.used.get_mut(&hash) {
-            Some(spent) if spent.places > 1 => spent.places -= 1,
+            Some(evicted) if evicted.places > 1 => evicted.places -= 1,
             _ => {
                 self.used.remove(&hash);
             }
@@ -89,57 +89,57 @@ mod tests {
     const MINUTE: Duration = Duration::from_mins(1);
 
     #[track_caller]
-    fn check(spent: &mut SpentKeys, key: &str, now: Instant, expected: Option<Use>) {
-        assert_eq!(spent.use_of(&key, &"request", MINUTE, now), expected);
+    fn check(evicted: &mut EvictedKeys, key: &str, now: Instant, expected: Option<Use>) {
+        assert_eq!(evicted.use_of(&key, &"request", MINUTE, now), expected);
     }
 
     #[test]
     fn keys_are_remembered_for_a_while() {
-        let (mut spent, start) = (SpentKeys::default(), Instant::now());
-        spent.add(&"a", &"request", start);
-        spent.add(&"b", &"request", start + MINUTE / 2);
-        check(&mut spent, "a", start, Some(Use::Same));
-        check(&mut spent, "c", start, None);
-        check(&mut spent, "a", start + MINUTE, None);
-        check(&mut spent, "b", start + MINUTE, Some(Use::Same));
-        check(&mut spent, "b", start + 2 * MINUTE, None);
-        assert_eq!((spent.used.capacity(), spent.order.capacity()), (0, 0));
+        let (mut evicted, start) = (EvictedKeys::default(), Instant::now());
+        evicted.add(&"a", &"request", start);
+        evicted.add(&"b", &"request", start + MINUTE / 2);
+        check(&mut evicted, "a", start, Some(Use::Same));
+        check(&mut evicted, "c", start, None);
+        check(&mut evicted, "a", start + MINUTE, None);
+        check(&mut evicted, "b", start + MINUTE, Some(Use::Same));
+        check(&mut evicted, "b", start + 2 * MINUTE, None);
+        assert_eq!((evicted.used.capacity(), evicted.order.capacity()), (0, 0));
     }
 
     #[test]
     fn keys_are_too_old_by_when_they_ran_and_not_by_when_their_answers_went_away() {
-        let (mut spent, start) = (SpentKeys::default(), Instant::now());
-        spent.add(&"late", &"request", start + MINUTE / 2);
-        spent.add(&"early", &"request", start);
-        check(&mut spent, "early", start + MINUTE, None);
-        check(&mut spent, "late", start + MINUTE, Some(Use::Same));
+        let (mut evicted, start) = (EvictedKeys::default(), Instant::now());
+        evicted.add(&"late", &"request", start + MINUTE / 2);
+        evicted.add(&"early", &"request", start);
+        check(&mut evicted, "early", start + MINUTE, None);
+        check(&mut evicted, "late", start + MINUTE, Some(Use::Same));
     }
 
     #[test]
     fn another_request_with_the_key_is_told_apart() {
-        let (mut spent, now) = (SpentKeys::default(), Instant::now());
-        spent.add(&"a", &"another request", now);
-        check(&mut spent, "a", now, Some(Use::Other));
+        let (mut evicted, now) = (EvictedKeys::default(), Instant::now());
+        evicted.add(&"a", &"another request", now);
+        check(&mut evicted, "a", now, Some(Use::Other));
     }
 
     #[test]
-    fn a_key_that_is_spent_again_is_remembered_from_then_on() {
-        let (mut spent, start) = (SpentKeys::default(), Instant::now());
-        spent.add(&"a", &"request", start);
-        spent.add(&"a", &"request", start + MINUTE / 2);
-        check(&mut spent, "a", start + MINUTE, Some(Use::Same));
-        check(&mut spent, "a", start + 2 * MINUTE, None);
-        assert!(spent.used.is_empty() && spent.order.is_empty());
+    fn a_key_that_is_evicted_again_is_remembered_from_then_on() {
+        let (mut evicted, start) = (EvictedKeys::default(), Instant::now());
+        evicted.add(&"a", &"request", start);
+        evicted.add(&"a", &"request", start + MINUTE / 2);
+        check(&mut evicted, "a", start + MINUTE, Some(Use::Same));
+        check(&mut evicted, "a", start + 2 * MINUTE, None);
+        assert!(evicted.used.is_empty() && evicted.order.is_empty());
     }
 
     #[test]
     fn the_oldest_are_forgotten_first() {
-        let (mut spent, now) = (SpentKeys::default(), Instant::now());
+        let (mut evicted, now) = (EvictedKeys::default(), Instant::now());
         for key in 0..=MOST {
-            spent.add(&key, &"request", now);
+            evicted.add(&key, &"request", now);
         }
-        assert_eq!((spent.used.len(), spent.order.len()), (MOST, MOST));
-        assert_eq!(spent.use_of(&0_usize, &"request", MINUTE, now), None);
-        assert_eq!(spent.use_of(&1_usize, &"request", MINUTE, now), Some(Use::Same));
+        assert_eq!((evicted.used.len(), evicted.order.len()), (MOST, MOST));
+        assert_eq!(evicted.use_of(&0_usize, &"request", MINUTE, now), None);
+        assert_eq!(evicted.use_of(&1_usize, &"request", MINUTE, now), Some(Use::Same));
     }
 }

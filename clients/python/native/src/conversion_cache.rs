@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyString};
 
-use crate::plain::{CollectorPause, Template, is_plain};
+use crate::plain_objects::{CollectorPause, Template, is_plain};
 
 /// How many bytes of lists and of what they gave are kept, roughly. Where there are more, an eighth is evicted: what was not used for longest.
 const BYTES: usize = 64 << 20;
 /// How many lists are remembered that were converted once; the older half of them goes at once.
-const ONCE: usize = 16_384;
+const SEEN: usize = 16_384;
 
 /// Of so many tools a key knows something.
 const LOOKED_AT: usize = 16;
@@ -23,14 +23,14 @@ const LOOKED_AT: usize = 16;
 /// What a conversion left out: which tool, and why.
 pub(crate) type Omitted = Vec<(String, String)>;
 
-static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
-struct Kept {
+struct Cache {
     /// Lists that were converted, by their key.
-    once: HashSet<u64>,
+    seen: HashSet<u64>,
     /// The same, of those before.
-    once_before: HashSet<u64>,
+    seen_before: HashSet<u64>,
     conversions: HashMap<u64, Conversion>,
     /// Bytes of `conversions`.
     bytes: usize,
@@ -55,17 +55,17 @@ impl Conversion {
 }
 
 /// What is known of a list before it is converted.
-pub(crate) enum Known<'py> {
+pub(crate) enum Lookup<'py> {
     /// It gives this.
-    Answer(Bound<'py, PyAny>, Omitted),
+    Hit(Bound<'py, PyAny>, Omitted),
     /// It was converted before, so that this time will be kept.
-    Again(Place),
+    Second(Slot),
     /// Nothing.
-    New,
+    Miss,
 }
 
 /// Where a conversion will be kept.
-pub(crate) struct Place {
+pub(crate) struct Slot {
     key: u64,
     /// The tools, which nobody can change any more.
     pub(crate) tools: Template,
@@ -74,51 +74,51 @@ pub(crate) struct Place {
 }
 
 /// Looks for an earlier conversion of a list with the same options.
-pub(crate) fn find<'py>(tools: &Bound<'py, PyAny>, options: &Bound<'py, PyDict>) -> PyResult<Known<'py>> {
+pub(crate) fn find<'py>(tools: &Bound<'py, PyAny>, options: &Bound<'py, PyDict>) -> PyResult<Lookup<'py>> {
     let _pause = CollectorPause::new(tools.py());
     match look_up(tools, options) {
-        Some(Found::Answer(answer, omitted)) => Ok(Known::Answer(answer.copy(tools.py())?, omitted)),
-        Some(Found::Once(key)) if is_plain(tools) && is_plain(options) => {
+        Some(Found::Answer(answer, omitted)) => Ok(Lookup::Hit(answer.copy(tools.py())?, omitted)),
+        Some(Found::Seen(key)) if is_plain(tools) && is_plain(options) => {
             Ok(match (Template::new(tools)?, Template::new(options)?) {
-                (Some(tools), Some(options)) => Known::Again(Place { key, tools, options }),
-                _ => Known::New,
+                (Some(tools), Some(options)) => Lookup::Second(Slot { key, tools, options }),
+                _ => Lookup::Miss,
             })
         }
-        Some(Found::Once(_)) | None => Ok(Known::New),
+        Some(Found::Seen(_)) | None => Ok(Lookup::Miss),
     }
 }
 
 enum Found {
     Answer(Arc<Template>, Omitted),
-    Once(u64),
+    Seen(u64),
 }
 
 fn look_up(tools: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> Option<Found> {
     // Whoever cannot have the cache at once goes without.
-    let mut kept = KEPT.try_lock().ok()?;
-    let key = key_of(&kept.hasher, tools, options)?;
-    let is_once = kept.once.contains(&key) || kept.once_before.contains(&key);
-    kept.clock += 1;
-    let clock = kept.clock;
-    if let Some(conversion) = kept.conversions.get_mut(&key) {
+    let mut cache = CACHE.try_lock().ok()?;
+    let key = key_of(&cache.hasher, tools, options)?;
+    let was_seen = cache.seen.contains(&key) || cache.seen_before.contains(&key);
+    cache.clock += 1;
+    let clock = cache.clock;
+    if let Some(conversion) = cache.conversions.get_mut(&key) {
         if conversion.tools.is_same(tools) && conversion.options.is_same(options) {
             conversion.used = clock;
             return Some(Found::Answer(Arc::clone(&conversion.answer), conversion.omitted.clone()));
         }
         // Lists with one key that take turns are not copied every time.
-        if is_once {
-            kept.once.remove(&key);
-            kept.once_before.remove(&key);
+        if was_seen {
+            cache.seen.remove(&key);
+            cache.seen_before.remove(&key);
             return None;
         }
     }
-    if is_once {
-        return Some(Found::Once(key));
+    if was_seen {
+        return Some(Found::Seen(key));
     }
-    if kept.once.len() >= ONCE / 2 {
-        kept.once_before = std::mem::take(&mut kept.once);
+    if cache.seen.len() >= SEEN / 2 {
+        cache.seen_before = std::mem::take(&mut cache.seen);
     }
-    kept.once.insert(key);
+    cache.seen.insert(key);
     None
 }
 
@@ -142,15 +142,15 @@ fn key_of(hasher: &RandomState, tools: &Bound<'_, PyAny>, options: &Bound<'_, Py
     Some(hash.finish())
 }
 
-impl Place {
+impl Slot {
     /// Keeps what the list gave.
     pub(crate) fn keep(self, answer: &Bound<'_, PyAny>, omitted: &Omitted) -> PyResult<()> {
         let Some(answer) = Template::new(answer)? else { return Ok(()) };
         let Self { key, tools, options } = self;
         let omitted = omitted.clone();
         let conversion = Conversion { tools, options, answer: Arc::new(answer), omitted, used: 0 };
-        let evicted = match KEPT.try_lock() {
-            Ok(mut kept) => kept.insert(key, conversion),
+        let evicted = match CACHE.try_lock() {
+            Ok(mut cache) => cache.insert(key, conversion),
             Err(_) => vec![conversion],
         };
         // Only now, as the cache is no longer locked.
@@ -159,7 +159,7 @@ impl Place {
     }
 }
 
-impl Kept {
+impl Cache {
     /// Keeps a conversion, and gives what had to make room.
     fn insert(&mut self, key: u64, mut conversion: Conversion) -> Vec<Conversion> {
         self.clock += 1;
